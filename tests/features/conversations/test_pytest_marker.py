@@ -31,3 +31,7 @@ def test_each_cassette_is_a_test(tmp_path: Path, pytester: pytest.Pytester) -> N
     result = pytester.runpytest_subprocess("-p", "no:cacheprovider", "-n", "0")
     result.assert_outcomes(passed=1, failed=1)
     result.stdout.fnmatch_lines(["*s1 #1*"])
+    # without a path, pytest said "tuple index out of range"
+    pytester.makepyfile(TEST.replace('("tapes")', ""))
+    result = pytester.runpytest_subprocess("-p", "no:cacheprovider", "-n", "0")
+    result.stdout.fnmatch_lines(["*test_one: the marker conversations needs one path*"])

@@ -22,6 +22,12 @@ from adjudge.features.conversations.values import Sources, says, values_in
         ("my e-mail is ann@example.com.", "ann@example.com"),
         ("a table for two", "2"),
         ("in 12 Mill Road", "12 Mill Road"),
+        ("12/04/1990", "1990-04-12"),
+        ("04/12/1990", "1990-04-12"),
+        ("born 12.04.90", "1990-04-12"),
+        ("sw1a2aa", "SW1A 2AA"),
+        ("four four one nine", "4419"),
+        ("8 (912) 345-67-89", "+7 912 345-67-89"),
     ],
 )
 def test_one_value_in_several_forms(text: str, value: str) -> None:
@@ -36,6 +42,9 @@ def test_one_value_in_several_forms(text: str, value: str) -> None:
         ("May 21", "2024-05-20"),
         ("ann@example.org", "ann@example.com"),
         ("Mill Road", "12 Mill Road"),
+        ("12/05/1990", "1990-04-12"),
+        ("12.04.91", "1990-04-12"),
+        ("sw1a2ab", "SW1A 2AA"),
     ],
 )
 def test_another_value_is_another_one(text: str, value: str) -> None:

@@ -53,7 +53,9 @@ THANKS = re.compile(
 SERVICE = re.compile(
     r"how (?:can|may) i (?:help|assist)|i(?:'m| am) here to (?:help|assist)|as an ai\b"
     r"|language model|(?:anything|something) else i can (?:help|assist|do for)"
-    r"|i(?:'d| would) be happy to (?:help|assist)|thank you for (?:contacting|reaching out|calling)"
+    r"|i(?:'d| would) be happy to (?:help|assist)"
+    r"|thank(?: you|s) for (?:contacting|reaching out|calling|getting in touch)"
+    r"|dear (?:valued )?customer|(?:best|kind) regards,? (?:the |your )?(?:\w+ )?(?:support|team)\b"
     r"|is there anything else (?:you (?:need|want|would like|'d like)|i can (?:help|assist|do for))"
     r"|how can we help|feel free to (?:ask|reach out)"
     r"|i(?:'ll| will) (?:process|cancel|refund|look up|check) your"
@@ -68,7 +70,7 @@ SERVICE = re.compile(
 WEAK_SERVICE = re.compile(
     r"please provide|let me (?:check|look|see)|your (?:order|refund|request|account|reservation)"
     r" (?:has been|is|was|will)|we apologi[sz]e|you(?:'re| are) welcome|our (?:policy|system|team)"
-    r"|dear customer|certainly!|of course!|ваш (?:заказ|запрос|возврат) (?:был|будет|отмен|оформ)"
+    r"|certainly!|of course!|ваш (?:заказ|запрос|возврат) (?:был|будет|отмен|оформ)"
     r"|приносим извинения|минуточку|наша (?:система|политика|команда)|уважаемый клиент|пожалуйста!"
 )
 """Usual phrases of an assistant; two of them are needed."""
@@ -89,6 +91,7 @@ SHOWS_INSTRUCTIONS = re.compile(
     r"|\"(?:tool_calls?|function_call|arguments)\"\s*:"
     r"|(?:my|the) (?:instructions?|scenario|persona|role|system prompt)"
     r" (?:say|says|is to|tell|tells|require)|as the (?:simulated )?user\b"
+    r"|you are a simulated user|^\W*the user (?:says|explains|asks)\b"
     r"|according to my instructions|i should (?:now )?(?:respond|reply|answer|ask) "
     r"|the (?:agent|assistant) (?:has )?(?:asked|wants)"
     r"|мо(?:и|я|ей) (?:инструкци|роль|сценари)|по сценарию|как пользователь,? я"

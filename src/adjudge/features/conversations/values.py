@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import product
 from typing import Literal
 from unicodedata import normalize
 
@@ -17,6 +18,16 @@ Kind = Literal["e-mail address", "date", "time", "id", "number"]
 _EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 _ISO = re.compile(r"\b(\d{4})-(\d{1,2})-(\d{1,2})\b")
 _DOTTED = re.compile(r"\b(\d{1,2})\.(\d{1,2})\.(\d{4})\b")
+_SHORT_DATE = re.compile(r"(?<![\w.])(0[1-9]|[12]\d|3[01])\.(0[1-9]|1[0-2])\.(\d{2})(?!\.?\d)")
+_SLASHED = re.compile(r"\b(\d{1,2})/(\d{1,2})/(\d{4}|\d{2})\b")
+# 12/04/1990 is 12 April or 4 December
+_NUMERIC_DATES = (
+    (_ISO, 1, ((2, 3),)),
+    (_DOTTED, 3, ((2, 1),)),
+    (_SHORT_DATE, 3, ((2, 1),)),
+    (_SLASHED, 3, ((2, 1), (1, 2))),
+)
+"""Pattern, the group of the year, and the groups of month and day."""
 _MONTHS = (
     ("jan", "янв"),
     ("feb", "фев"),
@@ -65,6 +76,10 @@ _WORDS = {
 }
 _NUMBER_WORD = re.compile(rf"\b(?:{'|'.join(_WORDS)})\b")
 _SEPARATORS = re.compile(r"[\s_/()+-]+")
+_OR = "|"
+"""Between the readings of an ambiguous date."""
+_SHORT = 40
+"""Characters that the value of a fact has at most if it may be written with other spaces."""
 
 
 @dataclass(frozen=True)
@@ -108,10 +123,10 @@ def _find_values(text: str) -> Iterator[Value]:
     # the order matters: each pattern reads only what earlier ones left
     for match in take(_EMAIL):
         yield Value("e-mail address", match[0], match[0].rstrip("."))
-    for match in take(_ISO):
-        yield from _date(match[0], match[1], match[2], match[3])
-    for match in take(_DOTTED):
-        yield from _date(match[0], match[3], match[2], match[1])
+    for pattern, year, days in _NUMERIC_DATES:
+        for match in take(pattern):
+            readings = ((match[month], match[day]) for month, day in days)
+            yield from _either_date(match[0], match[year], list(readings))
     for match in take(_DAY_MONTH):
         yield from _date(match[0], match[3], _month(match[2]), match[1])
     for match in take(_MONTH_DAY):
@@ -153,6 +168,17 @@ def _date(written: str, year: str | None, month: str, day: str) -> Iterator[Valu
         yield Value("id", written, _SEPARATORS.sub("", written))
 
 
+def _either_date(written: str, year: str, days: Iterable[tuple[str, str]]) -> Iterator[Value]:
+    """Yield one date that may be read in several ways, as (month, day) and with its century."""
+    years = (year,) if len(year) == 4 else (f"19{year}", f"20{year}")
+    dates = [date for each in years for day in days for date in _date(written, each, *day)]
+    readings = dict.fromkeys(date.form for date in dates if date.kind == "date")
+    if readings:
+        yield Value("date", written, _OR.join(readings))
+    else:
+        yield from dates[:1]
+
+
 def _month(word: str) -> str:
     return str(_MONTH_OF[word[:3]])
 
@@ -183,6 +209,8 @@ def _source_forms(text: str) -> tuple[frozenset[str], frozenset[str], frozenset[
     numbers |= {_WORDS[word] for word in _NUMBER_WORD.findall(folded)}
     forms = {value.form for value in values}
     forms |= {_SEPARATORS.sub("", part) for part in _TOKEN.findall(folded)}
+    if len(folded) <= _SHORT:  # a value, which may be written without its spaces
+        forms.add(_SEPARATORS.sub("", folded))
     dates = {value.form for value in values if value.kind == "date"}
     return frozenset(forms), frozenset(dates), frozenset(numbers)
 
@@ -205,8 +233,12 @@ class Sources:
 
     def near(self, value: Value) -> bool:
         """Return True if a date is at most one day away from one in the texts."""
-        day = _day_of_year(value.form)
-        return any(abs(day - _day_of_year(date)) <= 1 for date in self._dates)
+        return any(
+            abs(day - other_day) <= 1
+            for day in _days_of_year(value.form)
+            for date in self._dates
+            for other_day in _days_of_year(date)
+        )
 
     def hold(self, value: Value) -> bool:
         """Return True if the texts contain the value, or a longer one that it is part of."""
@@ -226,14 +258,20 @@ class Sources:
         return False
 
 
-def _day_of_year(form: str) -> int:
-    month, day = form.split("-")[1:]
-    return 31 * int(month) + int(day)
+def _days_of_year(form: str) -> Iterator[int]:
+    for reading in form.split(_OR):
+        month, day = reading.split("-")[1:]
+        yield 31 * int(month) + int(day)
 
 
 def _same_day(form_a: str, form_b: str) -> bool:
-    (year, _, day), (other_year, _, other_day) = form_a.partition("-"), form_b.partition("-")
-    return day == other_day and (year == other_year or "*" in (year, other_year))
+    return any(
+        day == other_day and (year == other_year or "*" in (year, other_year))
+        for (year, _, day), (other_year, _, other_day) in product(
+            (reading.partition("-") for reading in form_a.split(_OR)),
+            (reading.partition("-") for reading in form_b.split(_OR)),
+        )
+    )
 
 
 @lru_cache(maxsize=8192)
@@ -245,7 +283,14 @@ def says(text: str, value: str) -> bool:
         if any(_equal(wanted_values[0], value_in_text) for value_in_text in text_values):
             return True
     text_content, value_content = _content(text), _content(value)
-    return bool(value_content) and f" {value_content} " in f" {text_content} "
+    if value_content and f" {value_content} " in f" {text_content} ":
+        return True
+    compact = value_content.replace(" ", "")
+    if not _SMALL < len(compact) <= _SHORT or not any(sign.isdigit() for sign in compact):
+        return False
+    # "SW1A 2AA" may be written "sw1a2aa", and "4419" "four four one nine"
+    spaced = " ?".join(map(re.escape, compact))
+    return re.search(rf"(?<![^ ]){spaced}(?![^ ])", text_content) is not None
 
 
 def _equal(value_a: Value, value_b: Value) -> bool:

@@ -122,10 +122,18 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     mark = metafunc.definition.get_closest_marker("conversations")
     if mark is None or "conversation" not in metafunc.fixturenames:
         return
+    from adjudge.errors import SetupError
     from adjudge.features.conversations.pytest_fixture import judged_conversations
 
-    path = metafunc.config.rootpath / str(mark.args[0])
+    paths = (*mark.args, *mark.kwargs.values())
+    if len(paths) != 1 or not mark.kwargs.keys() <= {"path"}:
+        name = metafunc.definition.name
+        raise SetupError("{test}: the marker conversations needs one path", test=name)
+    path = metafunc.config.rootpath / str(paths[0])
     conversations = list(judged_conversations(path))
+    if not conversations:
+        # pytest would skip a test without parameters
+        raise SetupError("{path} contains no conversations", path=path)
     metafunc.parametrize(
         "conversation", conversations, ids=[conversation.name for conversation in conversations]
     )
