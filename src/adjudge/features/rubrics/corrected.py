@@ -226,8 +226,12 @@ def _corrected_score(judge: str, rows: Sequence[_Row], level: float) -> Correcte
     lows = [row.detail.lower for row in rows]
     highs = [row.detail.upper for row in rows]
     clusters = [row.cluster for row in rows]
-    low, low_limits = _difference_estimate(lows, scores, clusters, level)
-    high, high_limits = _difference_estimate(highs, scores, clusters, level)
+    ends = [
+        end for row in rows for end in row.detail.limits or (row.detail.lower, row.detail.upper)
+    ]
+    scale = max(1.0, *ends) - min(0.0, *ends)
+    low, low_limits = _difference_estimate(lows, scores, clusters, scale, level)
+    high, high_limits = _difference_estimate(highs, scores, clusters, scale, level)
     return CorrectedRate(
         judge,
         "score",
@@ -265,10 +269,11 @@ def _difference_estimate(
     judge_scores: Sequence[float],
     people_scores: Sequence[float | None],
     clusters: Sequence[Hashable],
+    scale: float,
     level: float,
 ) -> tuple[float, Interval]:
     """Return the corrected mean and its interval: Student's, with one more difference at each
-    side.
+    side. ``scale``: the length of the scale of the scores.
 
     Without them twenty labelled rows in which the judge is right would prove that it always is.
     """
@@ -280,7 +285,6 @@ def _difference_estimate(
     differences = [difference for difference, _ in labelled]
     labelled_clusters = [cluster for _, cluster in labelled]
     value = fmean(judge_scores) + fmean(differences)
-    scale = max(1.0, *judge_scores) - min(0.0, *judge_scores)
     unseen = scale * _UNSEEN
     spread = variance([*differences, unseen, -unseen]) / len(differences)
     # The variances of the mean and of the mean difference add up (a difference estimator).
