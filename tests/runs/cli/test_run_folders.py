@@ -135,6 +135,16 @@ def test_skipped_rows_are_no_judgments_in_the_list(adjudge: Adjudge) -> None:
     assert re.search(r"runs/one +\S+ \S+ +1 +0 ", adjudge("runs", "list")[1])
 
 
+def test_a_gate_on_a_win_rate_names_its_criterion_if_there_are_several(adjudge: Adjudge) -> None:
+    Path("pairs.yaml").write_text(
+        "data: pairs.csv\nmodels: [scripted]\ngates: {fail_under: {response_1: 0.2}}\njudges: "
+        "[{kind: pairwise, name: better, criteria: ['Which is shorter?', 'Which is nicer?']}]\n"
+    )
+    errors = adjudge("run", "pairs.yaml", "--run", "runs/pairs")[2]
+    assert "win rate of response_1 by Which is shorter? (judge better)" in errors
+    assert "win rate of response_1 by Which is nicer? (judge better)" in errors
+
+
 def test_one_damaged_run_does_not_hide_the_others(adjudge: Adjudge) -> None:
     adjudge("run", "eval.yaml")
     for name, content in (("empty", b""), ("noise", b"no database at all" * 100)):

@@ -145,6 +145,8 @@ class GateResult:
     """
     of_wins: bool = False
     """True if the gate is about that win rate."""
+    contest: str = ""
+    """For a win rate: the criterion, if the judge has several."""
     reason: str = ""
     """For a comparison of runs: the reason why they cannot be compared."""
     unjudged: int = 0
@@ -745,6 +747,8 @@ class GateResult:
         name: str = self.name or self.judge
         if self.of_wins:
             name = Message("win rate of {system} by {name}", system=self.system, name=self.name)
+        elif self.contest:
+            name = Message("{system} by {criteria}", system=name, criteria=self.contest)
         elif self.system:
             name = f"{name} [{self.system}]"
         if self.name in (self.judge, "") and not isinstance(name, Message):

@@ -1136,6 +1136,8 @@ def _gates_of_bar(bar: Bar, sections: Sequence[Section], setup: Setup) -> Iterab
         elif section.contests:
             system = _find_system(bar.name, section.contests.systems)
             gate = _win_rate(section.judge, bar, system, setup.confidence)
+            if system and len(sections) > 1:
+                gate = replace(gate, contest=section.criteria)
             yield _open_one_order(gate, system) if system else gate
         elif bar.name in ("", section.criteria, section.judge, section.system) and not (
             bar.name == "" and bar_names & {section.criteria, section.judge, section.system}
