@@ -126,6 +126,17 @@ def test_a_rate_is_of_rows_and_the_share_of_the_panel_stands_apart(
     assert "share of the panel that says PASS 0.67" in said
 
 
+def test_a_refused_text_is_no_retry(
+    rows: Path, provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    provider.faults = lambda record, attempt: Code(400, "content policy") if record == 3 else None
+    asked = ("check", "-f", "few.csv", "--criterion", "It ends in Y.", "--no-cache")
+    model = ("-m", "openai/gpt-4o-mini", "--base-url", provider.base_url("openai"))
+    done = adjudge(*asked, *model, cwd=rows, environment={**os.environ, "OPENAI_API_KEY": KEY})
+    assert "11 calls" in done.stdout
+    assert "retr" not in done.stdout
+
+
 def test_a_retried_call_is_no_failed_call(
     rows: Path, provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -221,6 +221,8 @@ class Report(HtmlRepr):
     """Answers that cost nothing: they came from the cache, or from an earlier run."""
     unanswered: int = 0
     """Votes for which every call failed."""
+    refused: int = 0
+    """Votes whose call failed because the provider refused the text."""
     counts: str = ""
     """For a run folder: its judgments, votes and failed calls in words."""
     made: datetime = field(default_factory=datetime.now)
@@ -386,7 +388,7 @@ class Report(HtmlRepr):
     @property
     def retries(self) -> int:
         """The number of failed calls that were repeated."""
-        return max(0, self.failed_calls - self.unanswered)
+        return max(0, self.failed_calls - self.unanswered - self.refused)
 
     @property
     def remarks(self) -> list[str]:
@@ -776,7 +778,7 @@ class ReportTally:
         self._used: defaultdict[str, UsageSum] = defaultdict(UsageSum)
         self._opinions: Counter[tuple[str, bool | None]] = Counter()
         """(model, agrees) → second opinions; None: one of the two has no verdict."""
-        self.failed_calls = self._reused = self._unanswered = 0
+        self.failed_calls = self._reused = self._unanswered = self._refused = 0
         self._targets_failed: Counter[tuple[str, str]] = Counter()
         """Answers that a target failed to give, as each criterion met with them."""
         self.kept = Skipped()
@@ -884,6 +886,7 @@ class ReportTally:
                 self._targets_failed[record.judge, record.criterion] += 1
             else:
                 self._unanswered += failed
+            self._refused += vote.outcome == "refused" and not vote.usage.calls
             self._count_format(vote, is_stored=is_stored)
             was_paid = vote.usage.calls or vote.metadata.get(PAID_WITH)
             self._reused += not was_paid and vote.text is not None and not failed
@@ -967,6 +970,7 @@ class ReportTally:
             failed_calls=self.failed_calls,
             reused=self._reused,
             unanswered=self._unanswered + max(self._targets_failed.values(), default=0),
+            refused=self._refused,
             differences=self._systems.summary() if self._systems else (),
         )
 

@@ -149,6 +149,7 @@ def votes_message(info: RunInfo) -> Message:
     sentence = join(", ", parts)
     if not info.failed_calls:
         return sentence
-    # if every vote was answered, each failed call was repeated
-    count = count_failed_calls if info.failed_votes else count_retries
+    # if every vote has a verdict, each failed call was repeated; a refusal may be a failed call
+    some_failed = info.failed_votes or info.undecided_votes
+    count = count_failed_calls if some_failed else count_retries
     return join("; ", (sentence, count(info.failed_calls)))
