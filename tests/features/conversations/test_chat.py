@@ -9,7 +9,8 @@ from adjudge.core.domain.record import JudgmentRecord
 from adjudge.features.conversations.chat import chat_html, chat_lines
 from adjudge.features.conversations.conversation import Conversation, Turn
 from adjudge.features.conversations.record import ConversationDetail
-from adjudge.features.conversations.user_checks import UserFault
+from adjudge.features.conversations.scenario import Scenario
+from adjudge.features.conversations.user_checks import UserChecks, UserFault
 from adjudge.runs.exporters.export import to_html, to_markdown
 from features.conversations.bot_script import Bot, run_eval, serving, write_eval
 from support.plain_record import plain_record
@@ -45,6 +46,17 @@ def test_every_text_is_escaped() -> None:
     html = str(chat_html(record(), "en"))
     assert "<script>" not in html
     assert html.count("&lt;script&gt;") >= 8
+
+
+def test_huge_messages_are_cut_and_say_so() -> None:
+    turn = Turn(number=1, speaker="user", text="7a" * 20_000)
+    detail = replace(record().detail, conversation=Conversation(turns=(turn,), ended="unknown"))
+    html = str(chat_html(replace(record(), detail=detail), "en"))
+    assert len(html) < 30_000
+    assert "(+20,000)" in html
+    scenario = Scenario.of({"id": "x", "goal": "Cancel."})
+    (fault,) = UserChecks(scenario, Conversation(turns=(turn,), ended="unknown")).faults()
+    assert len(fault.reason) < 300
 
 
 def test_evidence_is_at_its_message_and_in_the_language_of_the_page() -> None:

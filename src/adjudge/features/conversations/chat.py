@@ -16,8 +16,8 @@ from adjudge.features.conversations.scenario import Scenario
 from adjudge.features.conversations.user_checks import FAULT_WORDS, UserFault
 from adjudge.messages import Message, render
 
-_LONGEST = 2000
-"""Characters of a result of a tool that are shown."""
+_LONGEST_CALL, _LONGEST_MESSAGE = 2_000, 20_000
+"""Characters that are shown of a tool's arguments or result, and of a message."""
 
 
 def chat_html(record: JudgmentRecord, language: str) -> Markup:
@@ -59,7 +59,10 @@ def _turn_html(
         Markup(
             '<details class="call"><summary><code>{line}</code></summary>'
             "<pre>{result}</pre></details>"
-        ).format(line=call.line, result=_short(call.error or call.result or "–"))
+        ).format(
+            line=_short(call.line, _LONGEST_CALL),
+            result=_short(call.error or call.result or "–", _LONGEST_CALL),
+        )
         for call in turn.calls
     )
     mark = " decides" if turn.number == fault_turn else ""
@@ -72,7 +75,7 @@ def _turn_html(
         mark=mark,
         number=turn.number,
         calls=calls,
-        text=turn.text or "–",
+        text=_short(turn.text, _LONGEST_MESSAGE) or "–",
         off=Markup('<p class="soft">{}</p>').format(render(off, language)) if off else "",
         faults=Markup("").join(_fault_html(fault, language) for fault in faults),
     )
@@ -148,5 +151,6 @@ def _end_text(conversation: Conversation) -> Message:
     return Message("{end}: {detail}", end=END_WORDS[end], detail=conversation.detail)
 
 
-def _short(text: str) -> str:
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+def _short(text: str, most: int) -> str:
+    """Cut a text, and say how many characters are missing."""
+    return text if len(text) <= most else f"{text[:most]}… (+{len(text) - most:,})"

@@ -167,7 +167,7 @@ class UserFault:
         severity: Severity | None = None,
     ) -> UserFault:
         effect, usual = EFFECTS[kind]
-        short = quote if len(quote) <= _QUOTE else f"{quote[: _QUOTE - 1]}…"
+        short = _short(quote)
         return cls(
             kind=kind,
             turn=turn,
@@ -313,7 +313,7 @@ class UserChecks:
             reason = Message(
                 "the user does not know {name}, but says {value}",
                 name=unknown[0],
-                value=value.text,
+                value=_short(value.text),
             )
             return UserFault.of("unknown fact", turn.number, reason, turn.text)
         fact_asked = next(
@@ -326,12 +326,12 @@ class UserChecks:
                 "{name} is {given} in the scenario, but the user says {value}",
                 name=fact_asked.name,
                 given=fact_asked.value,
-                value=value.text,
+                value=_short(value.text),
             )
             return UserFault.of("contradiction", turn.number, reason, turn.text)
         reason = Message(
             "{value} is neither in the scenario nor in the agent's messages",
-            value=value.text,
+            value=_short(value.text),
         )
         # an address that is made of a known name is a guess, and does little harm
         name = Value("id", value.text, re.sub(r"[\W_]", "", value.form.partition("@")[0]))
@@ -489,7 +489,7 @@ class UserChecks:
         question = self._open_request(final.text)
         declines = self.conversation.parting and DECLINES.search(fold(last.text))
         if question and not declines:
-            reason = Message("the agent had just asked: {question}", question=question)
+            reason = Message("the agent had just asked: {question}", question=_short(question))
             yield UserFault.of("stopped early", last.number, reason, final.text)
 
     def _open_request(self, text: str) -> str:
@@ -591,6 +591,10 @@ class UserChecks:
         if self.conversation.ended == "user broken":
             number = len(self.conversation.turns) + 1
             yield UserFault.of("broken output", number, self.conversation.detail)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _QUOTE else f"{text[: _QUOTE - 1]}…"
 
 
 def tells(text: str, fact: Fact) -> bool:
