@@ -8,7 +8,7 @@ from pathlib import Path
 from adjudge.core.domain.record import JudgmentRecord
 from adjudge.features.conversations.chat import chat_html, chat_lines
 from adjudge.features.conversations.conversation import Conversation, Turn
-from adjudge.features.conversations.record import ConversationDetail
+from adjudge.features.conversations.record import ConversationDetail, conversation_detail
 from adjudge.features.conversations.scenario import Scenario
 from adjudge.features.conversations.user_checks import UserChecks, UserFault
 from adjudge.runs.exporters.export import to_html, to_markdown
@@ -50,7 +50,9 @@ def test_every_text_is_escaped() -> None:
 
 def test_huge_messages_are_cut_and_say_so() -> None:
     turn = Turn(number=1, speaker="user", text="7a" * 20_000)
-    detail = replace(record().detail, conversation=Conversation(turns=(turn,), ended="unknown"))
+    detail = conversation_detail(record())
+    assert detail is not None
+    detail = replace(detail, conversation=Conversation(turns=(turn,), ended="unknown"))
     html = str(chat_html(replace(record(), detail=detail), "en"))
     assert len(html) < 30_000
     assert "(+20,000)" in html

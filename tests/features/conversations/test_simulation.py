@@ -416,6 +416,9 @@ def test_scenarios_are_not_replayed(tmp_path: Path) -> None:
     path.write_text(path.read_text().replace("user: rules", "user: replay"))
     with pytest.raises(SetupError, match="scenarios, not conversations"):
         run_eval(path, tmp_path / "run")
+    path.write_text(path.read_text().replace("user: replay", "user: rules, from_turn: 2"))
+    with pytest.raises(SetupError, match="from_turn continues those of a run"):
+        run_eval(path, tmp_path / "run")
 
 
 def killed(path: Path, folder: Path, pick: random.Random, seconds: float) -> None:

@@ -148,6 +148,10 @@ class ConversationEntry(JudgeEntry):
                 raise Place(str(file.path), line=self.line).wrong(
                     "a simulated user needs an application to talk to: add a target"
                 )
+            if self.from_turn is not None:
+                raise Place(str(file.path), field="from_turn", line=self.line).wrong(
+                    "conversations are continued with an application: add a target"
+                )
             return list(made)
         safe_file = file
         if self.session in ("stateful", "reset"):

@@ -60,6 +60,12 @@ def conversation_rows(
                 "of a run or of recordings; name one as data, or set user: rules",
                 source=source,
             )
+        if entry.from_turn is not None:
+            raise SetupError(
+                "{source} contains scenarios, not conversations: from_turn continues those of a "
+                "run or of recordings; name one as data, or leave from_turn out",
+                source=source,
+            )
         scenarios = read_scenarios(source)
         if entry.talker_kind == "script":
             for number, scenario in enumerate(scenarios, 1):
