@@ -25,7 +25,12 @@ from adjudge.features.rubrics.layouts import parse_rubric
 from adjudge.features.rubrics.lint import lint_rubric
 from adjudge.features.rubrics.pool import PointVerdict
 from adjudge.features.rubrics.record import rubric_detail
-from adjudge.features.rubrics.report import RowScores, RubricSummary, RubricTally
+from adjudge.features.rubrics.report import (
+    RowScores,
+    RubricSummary,
+    RubricTally,
+    worth_of,
+)
 from adjudge.features.rubrics.result import RubricResult
 from adjudge.features.rubrics.review import read_reviews
 from adjudge.features.rubrics.rubric import MET, NOT_MET
@@ -310,6 +315,24 @@ def test_a_graded_point_is_met_at_its_best_level() -> None:
     assert [result.explanation for result in (best, middle)] == [
         "1 of 1 points met",
         "0 of 1 points met",
+    ]
+
+
+def test_a_checklist_says_through_which_groups_a_point_counts() -> None:
+    rubric = parse_rubric(
+        [
+            {"group": [{"any_of": ["a", {"text": "b", "invert": True}]}, "c"], "points": 4},
+            {"text": "d", "points": -2},
+        ]
+    )
+    verdicts = tuple(PointVerdict(point=point) for point in rubric.points)
+    detail = RubricResult(rubric=rubric, points=verdicts).detail()
+    inner, outer = "any of a group worth +1", "share of points of a group worth +4"
+    assert [str(worth_of(point)) for point in detail.points] == [
+        f"+1, {inner}, {outer}",
+        f"+1, earned if it is not met, {inner}, {outer}",
+        f"+1, {outer}",
+        "-2",
     ]
 
 

@@ -37,6 +37,10 @@ class RubricPointRecord:
     levels: tuple[str, ...] = ()
     answers: tuple[str, ...] = ()
     invert: Annotated[bool, "it earns its points by not being met"] = False
+    groups: Annotated[
+        tuple[str, ...],
+        "the groups that it is in, the inner one first: how each combines, and its points",
+    ] = ()
     proposed: Annotated[bool, "a model proposed it, and no person has accepted it yet"] = False
 
     @property

@@ -19,7 +19,7 @@ from adjudge.features.rubrics.record import (
 )
 from adjudge.features.rubrics.rubric import CANNOT_TELL, MET, NOT_MET
 from adjudge.features.rubrics.settings import RUBRIC_FIELDS
-from adjudge.messages import Message, plural
+from adjudge.messages import Message, join, plural
 from adjudge.runs.results.summary import UNSURE, GateConfidence
 from adjudge.runs.sections import SectionPart, SectionTally
 from adjudge.stats.intervals import Interval, interval_of_bounds, scaled_interval
@@ -66,9 +66,27 @@ def answer_title(answer: str | None) -> str:
     return Message("no verdict") if answer is None else _ANSWERS.get(answer, answer)
 
 
+_GROUPS = {
+    "any": Message("any of"),
+    "all": Message("all of"),
+    "at most one": Message("at most one of"),
+    "mean": Message("weighted mean of"),
+    "points": Message("share of points of"),
+    "sum": Message("sum of"),
+    "penalties": Message("penalties of"),
+}
+
+
 def worth_of(point: RubricPointRecord) -> str:
-    """Return the points with their sign."""
-    return f"{point.points:+g}"
+    """Return the points with their sign, and the groups through which they count."""
+    parts = [f"{point.points:+g}"]
+    if point.invert:
+        parts.append(Message("earned if it is not met"))
+    for group in point.groups:
+        combine, points = group.rsplit(" ", 1)
+        title = _GROUPS.get(combine, combine)
+        parts.append(Message("{group} a group worth {points}", group=title, points=points))
+    return join(", ", parts)
 
 
 def class_of(point: RubricPointRecord) -> str:

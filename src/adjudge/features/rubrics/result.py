@@ -20,7 +20,7 @@ from adjudge.features.rubrics.arithmetic import (
 )
 from adjudge.features.rubrics.pool import PointVerdict
 from adjudge.features.rubrics.record import CategoryRecord, RubricDetail, RubricPointRecord
-from adjudge.features.rubrics.rubric import MET, Point, Rubric
+from adjudge.features.rubrics.rubric import MET, Group, Point, Rubric
 from adjudge.messages import Message, join
 
 _MOST_NAMED = 5
@@ -111,7 +111,12 @@ class RubricResult(Result):
             lower=lower,
             upper=upper,
             points=tuple(
-                _record(verdict, shares.get(id(verdict.point))) for verdict in self.points
+                _record(
+                    verdict,
+                    shares.get(id(verdict.point)),
+                    self.rubric.groups.get(verdict.point.id, ()),
+                )
+                for verdict in self.points
             ),
             categories=FrozenDict(
                 {
@@ -153,7 +158,9 @@ def _missing(points: tuple[PointVerdict, ...]) -> Message:
     )
 
 
-def _record(verdict: PointVerdict, share: float | None) -> RubricPointRecord:
+def _record(
+    verdict: PointVerdict, share: float | None, groups: tuple[Group, ...]
+) -> RubricPointRecord:
     point: Point = verdict.point
     return RubricPointRecord(
         id=point.id,
@@ -175,5 +182,6 @@ def _record(verdict: PointVerdict, share: float | None) -> RubricPointRecord:
         levels=point.levels,
         answers=() if point.kind == "met" else point.answers,
         invert=point.invert,
+        groups=tuple(f"{group.combine} {float(group.points):+g}" for group in groups),
         proposed=point.proposed,
     )

@@ -151,6 +151,21 @@ class Rubric:
         """A hash that is equal for rubrics with the same questions and scoring."""
         return hashlib.sha256(repr(self.root).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
+    @cached_property
+    def groups(self) -> dict[str, tuple[Group, ...]]:
+        """Point → the groups that it is in, the inner one first, without the whole rubric."""
+        found: dict[str, tuple[Group, ...]] = {}
+
+        def look(group: Group, above: tuple[Group, ...]) -> None:
+            for part in group.parts:
+                if isinstance(part, Point):
+                    found[part.id] = above
+                else:
+                    look(part, (part, *above))
+
+        look(self.root, ())
+        return found
+
     def point(self, id: str) -> Point:
         """Return the point with this id."""
         return next(point for point in self.points if point.id == id)
