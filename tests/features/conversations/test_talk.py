@@ -260,7 +260,10 @@ def test_a_continued_conversation_keeps_its_tool_calls() -> None:
         Turn(number=3, speaker="user", text="Thanks."),
     )
     stored = Conversation(turns=turns, ended="user stopped")
-    scenario = with_start(Scenario.of({**SCENARIO, "expect": {"calls": ["cancel"]}}), stored, 2)
-    talk = Talk(scenario, Variant("bot", BOT), Talker("rules"), stored)
-    later = ended(course(talk, "Bye.", "Bye.")[0])
-    assert outcome_of(scenario, later).passed
+    # what the earlier agent did is done, and is not this agent's mistake
+    for expect in ({"calls": ["cancel"]}, {"no_calls": ["cancel"]}):
+        scenario = with_start(Scenario.of({**SCENARIO, "expect": expect}), stored, 2)
+        talk = Talk(scenario, Variant("bot", BOT), Talker("rules"), stored)
+        later = ended(course(talk, "Bye.", "Bye.")[0])
+        assert outcome_of(scenario, later).passed
+    assert not outcome_of(Scenario.of({**SCENARIO, "expect": expect}), stored).passed

@@ -59,8 +59,13 @@ def _missing(scenario: Scenario, conversation: Conversation) -> Iterator[Message
     for call in expected.calls:
         if not any(_fits(actual_call, call) for actual_call in conversation.calls):
             yield Message("{name} was not called as expected", name=call.name)
+    # another agent's calls before a continued conversation are not this agent's
+    begun = len(scenario.start)
+    own_calls = {
+        call.name for turn in conversation.turns if turn.number > begun for call in turn.calls
+    }
     for name in expected.no_calls:
-        if any(call.name == name for call in conversation.calls):
+        if name in own_calls:
             yield Message("{name} was called", name=name)
     agent = [turn.text for turn in conversation.spoken_by("agent")]
     for text in expected.says:
