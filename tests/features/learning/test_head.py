@@ -77,6 +77,8 @@ def test_perfect_scores_still_have_an_interval() -> None:
     figure = sample.figure(sample.auc(positive.astype(float)))
     assert figure.value == 1.0
     assert figure.lower < 0.99
+    gain = sample.difference(sample.auc(positive.astype(float)), sample.auc(np.zeros(40)))
+    assert gain.lower < 0.49
 
 
 class TestAcceptance:

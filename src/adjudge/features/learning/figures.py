@@ -106,8 +106,9 @@ class Sample:
     ) -> IntervalEstimate:
         """Return how much larger the first figure is than the second, on the same rows."""
         value = first.value - second.value
-        half = self._half(first.influence - second.influence, 0.0, level)
-        return IntervalEstimate(value, value - half, value + half)
+        least = first.least + second.least
+        half = self._half(first.influence - second.influence, least, level)
+        return IntervalEstimate(value, max(-1.0, value - half), min(1.0, value + half))
 
     def _half(self, influence: Floats, least: float, level: float) -> float:
         summed = np.bincount(self._group, influence, self._groups)
