@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -11,9 +12,11 @@ from adjudge import DirectJudge, Instance, PairwiseJudge
 from adjudge.core.domain.criteria import Criteria, CriteriaOption
 from adjudge.core.ledger.figures import figures_of
 from adjudge.core.ledger.file import read_judge, read_meta
+from adjudge.runs.diff import run_diff
 from adjudge.runs.folder import reading, records_of
-from adjudge.runs.results.setup import grouping_column
+from adjudge.runs.report_facts import grouping_column
 from adjudge.stats.intervals import rows_interval
+from adjudge.trust.calibration import CalibrationSettings, calibrate_run
 from adjudge.trust.labels.store import LabelStore
 from adjudge.web.library import Library
 from support import commands
@@ -140,6 +143,13 @@ def test_the_page_groups_rows_as_the_gate_does(tmp_path: Path) -> None:
     reported = report_interval(folder)
     assert reported is not None and reported == pytest.approx(page_interval(folder))
     assert reported == pytest.approx(listed_interval(folder))
+    LabelStore(folder).add(label("number 0", "PASS", criteria="dates", design="random"))
+    (calibration,) = calibrate_run(folder, settings=CalibrationSettings(agreement=None))
+    naive = calibration.naive
+    assert naive is not None and (naive.lower, naive.upper) == pytest.approx(reported)
+    shutil.copytree(folder, tmp_path / "copy")
+    with run_diff(folder, tmp_path / "copy") as diff:
+        assert diff.cluster == "meta.team"
 
 
 def test_the_page_groups_the_turns_of_a_conversation(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from adjudge.core.domain.record import StatusName
 from adjudge.core.ledger.changes import change_lines, differences
 from adjudge.runs.folder import run_facts
 from adjudge.runs.judged_table import JudgedTable, Side, judged_table
+from adjudge.runs.report_facts import grouping_column
 
 SKIPPED: StatusName = "skipped"
 _ALONE = "\x01"
@@ -528,10 +529,14 @@ def run_diff(
 ) -> Iterator[RunDiff]:
     """Compare two run folders. Raises a SetupError if no row has anything in the column ``id``.
 
-    ``cluster``: the column whose equal values form groups of rows. ``id``: the column that names
+    ``cluster``: the column whose equal values form groups of rows; by default that of both runs'
+    gates. ``id``: the column that names
     rows if the runs themselves do not. ``by``: the column whose values are reported separately.
     """
     runs = (run_facts(one), run_facts(two))
+    columns = {grouping_column(run.facts) for run in runs}
+    if cluster is None and len(columns) == 1:
+        cluster = columns.pop() or None
     configurations = (runs[0].configuration, runs[1].configuration)
     settings = list(change_lines(differences(*configurations), *configurations))
     with judged_table((one, two), runs, cluster or "", id, by) as table:

@@ -25,7 +25,8 @@ from adjudge.core.reading.types import Flag, Number, Record, Text, key
 from adjudge.errors import SetupError
 from adjudge.messages import Message, plural
 from adjudge.runs.counts import rows_without_group
-from adjudge.runs.folder import reading
+from adjudge.runs.folder import reading, run_facts
+from adjudge.runs.report_facts import grouping_column
 from adjudge.runs.traffic_rows import is_of_sample
 from adjudge.stats.correction import (
     NO_LABEL,
@@ -398,8 +399,11 @@ def calibrate_run(
     """Calibrate each judge and criterion of a run that has labels, streaming the rows.
 
     ``labels``: used instead of those in the run folder. ``criteria``, ``judge``: restrict the
-    result to these.
+    result to these. Without a column in the settings, that of the run's gates says which rows
+    belong together.
     """
+    if settings.cluster is None:
+        settings = replace(settings, cluster=grouping_column(run_facts(folder).facts) or None)
     all_labels = list(LabelStore(folder).of_each_copy() if labels is None else labels)
     labelled_once = list(labelled_judges(folder, all_labels, criteria))
     judges_by_name = Counter(labelled.scale.name for labelled in labelled_once)
@@ -781,7 +785,7 @@ def _numbers(rows: Rows, drawn: Sequence[LabelledRow], settings: CalibrationSett
 def _check_sequential(rows: Rows, settings: CalibrationSettings) -> None:
     """Raise a SetupError if settings or rows do not allow limits that hold at every look."""
     if settings.cluster:
-        raise SetupError("--sequential does not work with --cluster: leave one of them out")
+        raise SetupError("--sequential does not work with a cluster column: leave one of them out")
     if settings.by:
         raise SetupError("--sequential does not work with --by: leave one of them out")
     if settings.these_rows:

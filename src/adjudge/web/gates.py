@@ -14,9 +14,9 @@ from adjudge.core.ledger.conditions import equals, quoted
 from adjudge.core.ledger.file import read_judges, read_meta
 from adjudge.errors import AdjudgeError
 from adjudge.runs.folder import reading
+from adjudge.runs.report_facts import KEPT
 from adjudge.runs.results.gate import GateResult
 from adjudge.runs.results.run_report import report_of_run
-from adjudge.runs.results.setup import KEPT
 from adjudge.web.library import Library, RunPlace
 from adjudge.web.page_registry import dimensions_of
 

@@ -34,8 +34,8 @@ from adjudge.core.ledger.record_browser import judges_in
 from adjudge.errors import AdjudgeError, RunError
 from adjudge.runs.folder import NoSuchRun, is_inside, last_written, reading, runs_inside, spent_in
 from adjudge.runs.judge_changes import FILE as CHANGES
+from adjudge.runs.report_facts import grouping_column
 from adjudge.runs.results.report import unread_rows
-from adjudge.runs.results.setup import grouping_column
 from adjudge.trust.calibration import CalibrationSettings, calibrate_run
 
 _PLAIN = re.compile(r"[^A-Za-z0-9._-]+")

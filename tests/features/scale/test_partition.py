@@ -27,7 +27,7 @@ from adjudge.features.scale.stores.shared_ledger import Buffer
 from adjudge.features.scale.stores.store import AccountRecord, RowRange, WriterSession
 from adjudge.runs.cli.main import app
 from adjudge.runs.folder import run_info
-from adjudge.runs.results.setup import grouping_column
+from adjudge.runs.report_facts import grouping_column
 from adjudge.runs.stored_eval import write_eval
 from support.fake_provider import KEY, FakeProvider
 from support.partitions import JUDGES, exported, marked_file, on_one_machine

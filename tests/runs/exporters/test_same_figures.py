@@ -19,9 +19,9 @@ from adjudge.core.ledger.figures import figures_of
 from adjudge.core.ledger.file import read_judge, read_meta
 from adjudge.runs.exporters.export import export
 from adjudge.runs.folder import reading
+from adjudge.runs.report_facts import grouping_column
 from adjudge.runs.results.report import Report
 from adjudge.runs.results.run_report import report_of_run
-from adjudge.runs.results.setup import grouping_column
 from adjudge.web.library import Library
 
 TURNS = 73

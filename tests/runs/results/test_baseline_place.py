@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from adjudge.runs.folder import run_facts
+from adjudge.runs.report_facts import KEPT
 from adjudge.runs.results.run_report import report_of_run
-from adjudge.runs.results.setup import KEPT, Setup
+from adjudge.runs.results.setup import Setup
 from support.commands import adjudge
 
 CHECK = "data: rows.csv\nchecks: [{contains: good, name: good}]\n"

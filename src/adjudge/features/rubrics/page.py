@@ -44,7 +44,7 @@ from adjudge.features.rubrics.texts import (
 )
 from adjudge.messages import Message, join
 from adjudge.runs.folder import reading
-from adjudge.runs.results.setup import grouping_column
+from adjudge.runs.report_facts import grouping_column
 from adjudge.runs.results.summary import GateConfidence
 from adjudge.web.home import FoundFile, data_files, find_file
 from adjudge.web.library import Library, RunPlace, is_large

@@ -46,7 +46,7 @@ from adjudge.runs.execute import Event, JudgmentDone, Listen, VoteCast, judgeabl
 from adjudge.runs.plan import Plan, limits_of, resolve
 from adjudge.runs.project import ModelEntry, find_project
 from adjudge.runs.ready_judge import ReadyJudge
-from adjudge.runs.results.setup import KEPT
+from adjudge.runs.report_facts import KEPT
 from adjudge.runs.row_reader import RowReader
 from adjudge.runs.trusted_folders import open_eval, trusting
 

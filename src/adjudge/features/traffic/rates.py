@@ -16,8 +16,8 @@ from adjudge.core.domain.record import JudgmentRecord
 from adjudge.messages import Message, join, plural
 from adjudge.runs.folder import records_of, run_info
 from adjudge.runs.numbers import figure, percent, percent_limits
+from adjudge.runs.report_facts import KEPT
 from adjudge.runs.results.report import Skipped
-from adjudge.runs.results.setup import KEPT
 from adjudge.runs.traffic_rows import COLUMN, ROWS_FILE, about_traffic
 from adjudge.stats import FEWEST
 from adjudge.stats.betting import FallBets

@@ -33,6 +33,7 @@ from adjudge.runs.execute import (
 )
 from adjudge.runs.folder import reading, records_of, run_info
 from adjudge.runs.plan import Plan
+from adjudge.runs.report_facts import KEPT
 from adjudge.runs.results.exit_code import ExitCode
 from adjudge.runs.results.gate import Bar, GateResult, exit_code, worst
 from adjudge.runs.results.notes import (
@@ -47,7 +48,7 @@ from adjudge.runs.results.removed_rows import LEFT, LeftRows
 from adjudge.runs.results.report import ENTRIES, Report, ReportTally
 from adjudge.runs.results.run_gates import RunGates, cluster_column, is_sequential, other_run
 from adjudge.runs.results.run_report import baseline_of
-from adjudge.runs.results.setup import KEPT, Baseline, Setup
+from adjudge.runs.results.setup import Baseline, Setup
 from adjudge.runs.run_place import ORIGINS, earlier_run
 from adjudge.trust.report import calibrations_of
 

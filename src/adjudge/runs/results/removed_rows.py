@@ -14,7 +14,7 @@ from adjudge.core.domain.json_types import JsonObject, object_in
 from adjudge.core.ledger.file import holds_run, read_meta
 from adjudge.core.ledger.rows import storable
 from adjudge.messages import Message, plural
-from adjudge.runs.results.setup import KEPT
+from adjudge.runs.report_facts import KEPT
 
 if TYPE_CHECKING:
     from adjudge.core.domain.record import JudgmentRecord

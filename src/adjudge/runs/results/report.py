@@ -32,13 +32,14 @@ from adjudge.core.ledger.alike import AlikeRow, VoteFormat, add_votes, formats_o
 from adjudge.errors import NOT_ASKED
 from adjudge.messages import Message, abridge, join, plural
 from adjudge.runs.counts import count_parts, rows_without_group
+from adjudge.runs.report_facts import KEPT
 from adjudge.runs.results.cascades import CascadeSummary, CascadeTally
 from adjudge.runs.results.cost import Cost, cost_of
 from adjudge.runs.results.gate import Bar, GateResult, Measure, limits_or, mean_gate, most_gate
 from adjudge.runs.results.notes import answering_notes, format_notes, opinion_notes
 from adjudge.runs.results.option_order import OptionOrder, OptionOrderTally
 from adjudge.runs.results.repeats import REPEAT, Repeats, RepeatTally
-from adjudge.runs.results.setup import KEPT, FigureChange, NamedFigure, ReportedJudge, Setup
+from adjudge.runs.results.setup import FigureChange, NamedFigure, ReportedJudge, Setup
 from adjudge.runs.results.summary import GateConfidence, Summary, Tally, UnreadRows
 from adjudge.runs.sections import SectionPart, SectionTally, section_kind
 

@@ -24,6 +24,7 @@ from adjudge.core.engine.identity import judge_identity
 from adjudge.core.gateway.opener import OpenModel
 from adjudge.core.gateway.prices import PriceTable
 from adjudge.messages import Message
+from adjudge.runs.report_facts import KEPT, grouping_column
 from adjudge.runs.results.cascades import learnt_by
 from adjudge.runs.results.gate import Bar
 
@@ -137,8 +138,6 @@ class Baseline:
         return qualified if qualified in self.figures else name
 
 
-KEPT = "report"
-"""The fact of a run folder with the data that its report needs besides the judgments."""
 _KEPT_AS_THEY_ARE = (
     "max_failed",
     "confidence",
@@ -152,13 +151,6 @@ _KEPT_AS_THEY_ARE = (
     "notes",
 )
 _VOTES = ("strictness", "self_consistency", "num_samples")
-
-
-def grouping_column(facts: JsonObject) -> str:
-    """Return the column whose equal values belong together in a run's intervals; empty if there is
-    none. ``facts``: those of the run folder.
-    """
-    return str(object_in(facts.get(KEPT)).get("cluster") or "")
 
 
 class ReportedJudge(Protocol):

@@ -60,7 +60,7 @@ from adjudge.core.ledger.row_groups import are_in_turn, come_together, row_group
 from adjudge.errors import SetupError
 from adjudge.runs.counts import exclusion
 from adjudge.runs.folder import excluded_models, reading
-from adjudge.runs.results.setup import grouping_column
+from adjudge.runs.report_facts import grouping_column
 from adjudge.runs.service.run_index import find_judge
 from adjudge.web.forms import rows_in, rows_text, whole
 from adjudge.web.gates import gates_data, gates_would_wait, with_bars

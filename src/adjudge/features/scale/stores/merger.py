@@ -29,7 +29,7 @@ from adjudge.features.scale.stores.store import (
     StoredVote,
     without_report,
 )
-from adjudge.runs.results.setup import KEPT
+from adjudge.runs.report_facts import KEPT
 
 _OUTCOME, _MORE = COLUMNS["votes"].index("outcome"), COLUMNS["votes"].index("more")
 # Columns of a judgment after its judge and number.

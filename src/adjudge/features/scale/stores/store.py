@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol
 from adjudge.core.domain.json_types import JsonDict, JsonObject
 from adjudge.core.ledger.file import refuse_other
 from adjudge.messages import Message
-from adjudge.runs.results.setup import KEPT
+from adjudge.runs.report_facts import KEPT
 
 Values = tuple[object, ...]
 
