@@ -91,6 +91,45 @@ def test_scores_are_told_apart_by_a_column(page: Page) -> None:
     assert page.get(f"{run}/pictures?by=nothing").status == 400
 
 
+def test_scores_by_two_columns_say_which_system_is_lower_in_which_slice(tmp_path: Path) -> None:
+    def verdict(prompt: str) -> str:
+        number = int(prompt[prompt.rindex("text ") + 5 :].split(maxsplit=1)[0])
+        return "" if number == 3 else "FAIL" if number % 4 == 3 else "PASS"
+
+    rows = [
+        {
+            "response": f"text {number} .",
+            "category": "billing" if number % 4 > 1 else "returns",
+            "system": "5.0" if number % 2 else "4.2",
+        }
+        for number in range(80)
+    ]
+    AspectCritic("It is kind.", model(verdict), name="kind", max_repairs=0).evaluate(
+        [Instance(row, f"r{number}") for number, row in enumerate(rows)], run=tmp_path / "two"
+    )
+    with served(tmp_path) as page:
+        address = f"{page.run('two')}/pictures?by=category"
+        (crossed,) = page.data(address)["crossed"]
+        shown = page.get(address).text
+        assert page.data(f"{address}&across=")["crossed"] == []
+    assert crossed["across"] == ["4.2", "5.0"]
+    slices = {one["name"]: one for one in crossed["slices"]}
+    figures = {
+        name: [(cell["rows"], cell["scores"], cell["value"]) for cell in one["cells"]]
+        for name, one in slices.items()
+    }
+    assert figures == {
+        "billing": [(20, 20, 1.0), (20, 19, 0.0)],
+        "returns": [(20, 20, 1.0), (20, 20, 1.0)],
+    }
+    assert {name: one["lower"] for name, one in slices.items()} == {
+        "billing": ["5.0"],
+        "returns": [],
+    }
+    assert crossed["each"] == pytest.approx(1 - 0.05 / 4)
+    assert "19 of 20" in shown
+
+
 def test_slices_of_a_comparison_have_win_rates(tmp_path: Path) -> None:
     """All rows of it were shown as not scored."""
     lines = "".join(f"{n},{'kettle' if n < 12 else 'lamp'},a,b\n" for n in range(24))

@@ -14,7 +14,7 @@ from adjudge.core.domain.judge_configuration import JudgeConfiguration
 from adjudge.core.domain.judge_criterion import JudgeCriterion, of_system
 from adjudge.core.domain.record import JudgmentRecord
 from adjudge.core.domain.repetition import Unit
-from adjudge.core.domain.slices import MOST, slice_rows, value_in
+from adjudge.core.domain.slices import MOST, Slicing, slice_rows, value_in
 from adjudge.errors import SetupError
 from adjudge.messages import Message, plural
 from adjudge.runs.results.contests import ContestTally, one_order_message
@@ -121,11 +121,7 @@ def score_slices(
     show the win rate of the first; with more systems, each has its win rate. Answers of several
     systems are shown separately. ``sureness``: defines the groups of rows.
     """
-    several = len({record.answered_by for record in records}) > 1
-    groups: dict[tuple[str, str], list[JudgmentRecord]] = {}
-    for record in records:
-        system = record.answered_by if several else ""
-        groups.setdefault((record.criterion, system), []).append(record)
+    groups = _groups(records)
     with_it = {
         name: group
         for name, group in groups.items()
@@ -135,9 +131,125 @@ def score_slices(
         replace(slices, answered_by=system)
         for (criterion, system), group in (with_it or groups).items()
         for slices in _slices(
-            criterion, group, column, configuration.score_range(criterion), sureness
+            criterion,
+            group,
+            slice_rows([value_in(record, column) for record in group], column),
+            configuration.score_range(criterion),
+            sureness,
         )
     ]
+
+
+def _groups(
+    records: Iterable[JudgmentRecord],
+) -> dict[tuple[str, str], list[JudgmentRecord]]:
+    """Return (criterion, system whose answers they are if several answered) → judgments."""
+    groups: dict[tuple[str, str], list[JudgmentRecord]] = {}
+    for record in records:
+        groups.setdefault((record.criterion, record.answered_by), []).append(record)
+    if len({system for _, system in groups}) > 1:
+        return groups
+    return {(criterion, ""): group for (criterion, _), group in groups.items()}
+
+
+@dataclass(frozen=True)
+class CrossedSlices:
+    """The scores of one criterion by two columns, with intervals that hold simultaneously."""
+
+    criterion: str
+    names: tuple[str, ...]
+    """The slices by the first column."""
+    across: tuple[str, ...]
+    """The slices by the second column."""
+    cells: Mapping[tuple[str, str], ScoreSlice]
+    """(first, second) → the rows with both values; pairs without rows are missing."""
+    notes: tuple[Message, ...]
+    each: float
+    """The level of the interval of each cell."""
+    system: str = ""
+    """For a comparison: the system whose win rate is shown."""
+    level: float = _LEVEL
+    """The level at which all of them hold together."""
+    answered_by: str = ""
+    """The system whose answers they are, if several answered."""
+
+    def lower(self, name: str) -> list[str]:
+        """Return the second values whose interval lies below that of another one in this slice."""
+        limits = {
+            other: cell.interval
+            for other in self.across
+            if (cell := self.cells.get((name, other))) and cell.interval
+        }
+        highest = max((interval.lower for interval in limits.values()), default=0.0)
+        return [other for other, interval in limits.items() if interval.upper < highest]
+
+    def to_dict(self) -> JsonDict:
+        return {
+            "criterion": of_system(self.criterion, self.answered_by),
+            "system": self.system or None,
+            "across": list(self.across),
+            "slices": [
+                {
+                    "name": name,
+                    "cells": [
+                        cell.to_dict() if (cell := self.cells.get((name, other))) else None
+                        for other in self.across
+                    ],
+                    "lower": self.lower(name),
+                }
+                for name in self.names
+            ],
+            "notes": list(self.notes),
+            "each": self.each,
+        }
+
+
+def crossed_slices(
+    records: Sequence[JudgmentRecord],
+    column: str,
+    across: str,
+    configuration: JudgeConfiguration,
+) -> list[CrossedSlices]:
+    """Return the mean of the rows with each pair of values, for each criterion of a judge.
+
+    Criteria whose rows lack one of the columns are left out.
+    """
+    crossed = []
+    for (criterion, system), group in _groups(records).items():
+        first = [value_in(record, column) for record in group]
+        second = [value_in(record, across) for record in group]
+        if not any(first) or not any(second):
+            continue
+        rows, columns = slice_rows(first, column), slice_rows(second, across)
+        # keys are numbers, because a slice's name may be any text
+        keys = {
+            f"{row_number}:{column_number}": (name, other)
+            for row_number, name in enumerate(rows.names)
+            for column_number, other in enumerate(columns.names)
+        }
+        key_of = {pair: key for key, pair in keys.items()}
+        pairs = zip(rows.of_rows, columns.of_rows, strict=True)
+        slicing = Slicing(
+            f"{column}, {across}",
+            tuple(key_of[pair] for pair in pairs),
+            (*rows.notes, *columns.notes),
+        )
+        crossed += [
+            CrossedSlices(
+                criterion,
+                tuple(rows.names),
+                tuple(sorted(columns.names)),
+                {keys[part.name]: part for part in slices.slices},
+                slices.notes,
+                slices.each,
+                slices.system,
+                answered_by=system,
+            )
+            for slices in _slices(
+                criterion, group, slicing, configuration.score_range(criterion), UNSURE
+            )
+        ]
+    return crossed
 
 
 def score_slices_by_judge(
@@ -173,11 +285,10 @@ def score_slices_by_judge(
 def _slices(
     criterion: str,
     records: Sequence[JudgmentRecord],
-    column: str,
+    slicing: Slicing,
     scale: tuple[float, float],
     sureness: GateConfidence,
 ) -> Iterator[ScoreSlices]:
-    slicing = slice_rows([value_in(record, column) for record in records], column)
     statuses = zip(slicing.of_rows, records, strict=True)
     rows = Counter(name for name, record in statuses if record.status != "skipped")
     skipped = len(records) - rows.total()
@@ -212,7 +323,13 @@ def _slices(
             for name, scores in scores_by_slice.items()
         )
         yield ScoreSlices(
-            criterion, score_slices_found, notes, column, records[0].judge, slice_level, system
+            criterion,
+            score_slices_found,
+            notes,
+            slicing.column,
+            records[0].judge,
+            slice_level,
+            system,
         )
 
 

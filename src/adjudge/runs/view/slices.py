@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from adjudge.messages import Message, plural, term
 from adjudge.runs.numbers import figure, level_text, limits, mean_text
-from adjudge.runs.results.score_slices import ScoreSlices
+from adjudge.runs.results.score_slices import CrossedSlices, ScoreSlices
 from adjudge.stats.slices import PooledValue
 from adjudge.trust.calibration_words import limits_text, value_text
 from adjudge.trust.slices import SliceReport
@@ -22,6 +22,22 @@ def slice_title(slices: SliceReport | ScoreSlices) -> Message:
         each=100 * float(slices.each),
     )
     if isinstance(slices, ScoreSlices) and slices.system:
+        return Message("win rate of {system} {promise}", system=slices.system, promise=promise)
+    return promise
+
+
+def crossed_title(slices: CrossedSlices, column: str, across: str) -> Message:
+    """Return the columns, the level of the intervals, and how the last column is decided."""
+    promise = Message(
+        "by {column} and {across}: simultaneous {level} intervals over all cells, for this judge "
+        "and criterion (each at {each:.4g}%). Lower: the interval ends below that of another "
+        "value. –: the intervals overlap, so this table cannot tell.",
+        column=column,
+        across=across,
+        level=level_text(slices.level),
+        each=100 * float(slices.each),
+    )
+    if slices.system:
         return Message("win rate of {system} {promise}", system=slices.system, promise=promise)
     return promise
 

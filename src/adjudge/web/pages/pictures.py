@@ -30,9 +30,14 @@ from adjudge.runs.folder import prices_of, reading
 from adjudge.runs.results.cost import cost_of
 from adjudge.runs.results.leaderboard import leaderboards
 from adjudge.runs.results.order_rates import OrderRates, order_rates
-from adjudge.runs.results.score_slices import ScoreSlices, score_slices, slice_columns
+from adjudge.runs.results.score_slices import (
+    ScoreSlices,
+    crossed_slices,
+    score_slices,
+    slice_columns,
+)
 from adjudge.runs.view.order_effect import order_html
-from adjudge.runs.view.slices import slice_title
+from adjudge.runs.view.slices import crossed_title, slice_title
 from adjudge.trust.calibration import CalibrationSettings, calibrate_run
 from adjudge.web.library import Library, RunPlace, is_large, mean_data
 from adjudge.web.page import Page
@@ -41,6 +46,8 @@ from adjudge.web.pages.run import judge_from_query, known_columns
 from adjudge.web.site import place_of, site_of, wants_json
 
 _MOST_RUNS = 40
+_SYSTEM = "system"
+"""The column that is crossed with the others unasked."""
 
 
 class _Asked(NamedTuple):
@@ -65,6 +72,7 @@ def show(request: Request) -> Response:
             lambda run: slice_columns(records(run, judge=judge, trajectory=False)),
         )
     )
+    across = query.get("across", _SYSTEM if _SYSTEM in columns else "").strip()
     order = None if large else _order(site.library, place, judge)
     data = {
         "run": place.link,
@@ -72,8 +80,10 @@ def show(request: Request) -> Response:
         "large": large,
         "trends": _trends(site.library, place, judge),
         "columns": columns,
-        "by": by or (columns[0] if columns else ""),
+        "by": by or next((name for name in columns if name != across), across),
+        "across": across,
         "slices": None,
+        "crossed": [],
         "course": [] if large else _course(site.library, place),
         "order": order.to_dict() if order else None,
         "order_drawn": Markup("")
@@ -83,6 +93,8 @@ def show(request: Request) -> Response:
     }
     if data["by"] and not large:
         data["slices"] = _slices(site.library, place, judge, str(data["by"]))
+        if across and across != data["by"]:
+            data["crossed"] = _crossed(site.library, place, judge, str(data["by"]), across)
     template = "pictures_part.html.jinja" if query.get("part") else "pictures.html.jinja"
     return site.answer(request, template, data)
 
@@ -178,6 +190,21 @@ def _slices(library: Library, place: RunPlace, judge: str, by: str) -> list[Json
         ]
 
     return library.read(place, f"slices {judge} {by}", find)
+
+
+def _crossed(
+    library: Library, place: RunPlace, judge: str, by: str, across: str
+) -> list[JsonDict]:
+    """Return the judge's scores by two columns."""
+
+    def find(run: sqlite3.Connection) -> list[JsonDict]:
+        judgments = list(records(run, judge=judge, trajectory=False))
+        crossed = crossed_slices(judgments, by, across, read_judge(run, judge))
+        return [
+            {**slices.to_dict(), "title": crossed_title(slices, by, across)} for slices in crossed
+        ]
+
+    return library.read(place, f"crossed {judge} {by!r} {across!r}", find)
 
 
 def _slice_queries(slices: ScoreSlices, name: str, *, several: bool) -> dict[str, JsonDict]:
