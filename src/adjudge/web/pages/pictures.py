@@ -192,9 +192,7 @@ def _slices(library: Library, place: RunPlace, judge: str, by: str) -> list[Json
     return library.read(place, f"slices {judge} {by}", find)
 
 
-def _crossed(
-    library: Library, place: RunPlace, judge: str, by: str, across: str
-) -> list[JsonDict]:
+def _crossed(library: Library, place: RunPlace, judge: str, by: str, across: str) -> list[JsonDict]:
     """Return the judge's scores by two columns."""
 
     def find(run: sqlite3.Connection) -> list[JsonDict]:
