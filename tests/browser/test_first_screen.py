@@ -54,6 +54,18 @@ def test_the_first_row_is_on_the_first_screen(
     context.close()
 
 
+def test_a_filtered_list_begins_on_the_first_screen(browser: Browser, page: Page) -> None:
+    context = browser.new_context(viewport={"width": 1280, "height": 800})
+    origin = f"http://127.0.0.1:{page.access.port}"
+    context.add_cookies([{"name": page.access.cookie, "value": page.access.session, "url": origin}])
+    opened = context.new_page()
+    opened.goto(page.address(f"{page.run('one')}?where=score+%3C+0.5"))
+    opened.wait_for_selector(".strip")
+    assert opened.evaluate(TOP) <= 320
+    assert opened.locator("#views summary").is_visible()
+    context.close()
+
+
 def test_a_ticked_run_stays_ticked_when_its_line_comes_late(
     browser: Browser, tmp_path: Path
 ) -> None:
@@ -126,8 +138,9 @@ def test_few_stops_of_the_tab_key_lead_to_the_button_that_starts_a_run(
         opened = browser.new_context().new_page()
         opened.goto(own.access.url)
         opened.goto(own.address("/start?data=rows.csv"), wait_until="load")
+        opened.wait_for_function("document.activeElement.name === 'question'")
         stops: list[str] = []
-        while "main" not in stops and len(stops) <= 25:  # the question has the focus
+        while "main" not in stops and len(stops) <= 25:
             opened.keyboard.press("Tab")
             stops.append(opened.evaluate("document.activeElement.className"))
         assert len(stops) <= 25
