@@ -127,7 +127,8 @@ def test_scores_by_two_columns_say_which_system_is_lower_in_which_slice(tmp_path
         "returns": [],
     }
     assert crossed["each"] == pytest.approx(1 - 0.05 / 4)
-    assert "19 of 20" in shown
+    assert '0.000 <span class="soft nowrap">0.00–' in shown
+    assert ' <div class="soft">(19 of 20)</div>' in shown
 
 
 def test_slices_of_a_comparison_have_win_rates(tmp_path: Path) -> None:
