@@ -171,7 +171,7 @@ class TestRefused:
         [
             lambda kept: kept["head"].update(words="AAAA"),
             lambda kept: kept["head"].update(intercept="1"),
-            lambda kept: kept["head"].update(curve=[1, 2]),
+            lambda kept: kept["head"].update(curve=[1, 2, 3]),
             lambda kept: kept.update(form={}),
             lambda kept: kept.update(rows=[1]),
             lambda kept: kept["form"].update(options=["Yes", "Yes"]),
@@ -180,7 +180,7 @@ class TestRefused:
             lambda kept: kept.update(layers=[18, 21]),
             lambda kept: kept.update(head=None),
             lambda kept: kept["head"].update(intercept=10**400),
-            lambda kept: kept["head"].update(curve=[1e308, 0.0, 1e308]),
+            lambda kept: kept["head"].update(curve=[1e308, 1e308]),
             lambda kept: kept.update(rows=["a"]),  # would stand for many rows
             lambda kept: kept.update(learned_from={"annotators": ["x" * 10**6]}),
             lambda kept: kept.update(acceptance=UNPROVEN),

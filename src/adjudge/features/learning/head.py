@@ -38,7 +38,9 @@ class HeadRows:
     states: Floats | None
     """Rows by numbers; None for a head on words alone."""
     zero_shot: Floats | None
-    """Log-odds that the embedded model gives without having learned anything."""
+    """Log-odds that the embedded model gives without having learned anything. The head does not use
+    them: as a second input of the curve they made heads that learned from few labels worse.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,15 +59,14 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """Log-odds of the first option: a weighted sum of the score and the zero-shot log-odds."""
+    """Log-odds of the first option, by a score."""
 
-    score: float
-    zero_shot: float
+    slope: float
     intercept: float
 
-    def __call__(self, scores: Floats, zero_shot: Floats | None) -> Floats:
-        log_odds: Floats = self.score * scores + self.intercept
-        return log_odds if zero_shot is None else log_odds + self.zero_shot * zero_shot
+    def __call__(self, scores: Floats) -> Floats:
+        log_odds: Floats = self.slope * scores + self.intercept
+        return log_odds
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +95,7 @@ class LearnedHead:
         scores += plain @ self.simple.astype(np.float64)
         if self.states is not None and rows.states is not None:
             scores += rows.states @ self.states.astype(np.float64)
-        return self.curve(scores, rows.zero_shot if self.curve.zero_shot else None)
+        return self.curve(scores)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +170,8 @@ class Fit:
         for fold in np.unique(self._folds):
             inside = self._folds == fold
             scores[inside] = self._left_out[self._best_penalty(~inside)][inside]
-        return LeftOut(scores, self._crossed_curve(scores, self._uses_zero_shot(scores)))
+        log_odds = crossed_log_odds(scores, self._answers, self._weights, self._folds)
+        return LeftOut(scores, log_odds)
 
     def head(self) -> LearnedHead:
         """Return the head that has learned from all rows."""
@@ -189,8 +191,7 @@ class Fit:
                 # With the rounded weights, so that the file gives the same scores.
                 intercept -= float(self._blocks[name].middle @ block_weights.astype(np.float64))
         scores = self._left_out[penalty]
-        uses = self._uses_zero_shot(scores)
-        curve = self._curve(scores, np.ones(len(scores), bool), uses)
+        curve = fitted_curve(scores, self._answers, self._weights)
         numbers = self._blocks["simple"].numbers
         bounds = np.stack([numbers.min(axis=0), numbers.max(axis=0)]).astype(np.float32)
         return LearnedHead(
@@ -237,41 +238,25 @@ class Fit:
         best: float = min(PENALTIES, key=lambda penalty: (losses[penalty], -penalty))
         return best
 
-    def _uses_zero_shot(self, scores: Floats) -> bool:
-        """Return True if the zero-shot log-odds reduce the left-out loss."""
-        if self._rows.zero_shot is None:
-            return False
-        with_it, without = (
-            _loss(self._crossed_curve(scores, uses), self._answers, self._weights)
-            for uses in (True, False)
-        )
-        return with_it < without
 
-    def _crossed_curve(self, scores: Floats, uses_zero_shot: bool) -> Floats:
-        log_odds = np.empty(len(scores))
-        zero_shot = self._rows.zero_shot
-        for fold in np.unique(self._folds):
-            inside = self._folds == fold
-            curve = self._curve(scores, ~inside, uses_zero_shot)
-            log_odds[inside] = curve(
-                scores[inside], None if zero_shot is None else zero_shot[inside]
-            )
-        return log_odds
-
-    def _curve(self, scores: Floats, rows: NDArray[np.bool_], uses_zero_shot: bool) -> Curve:
-        zero_shot = self._rows.zero_shot if uses_zero_shot else None
-        inputs = [scores[rows]] + ([] if zero_shot is None else [zero_shot[rows]])
-        return fitted_curve(inputs, self._answers[rows], self._weights[rows])
+def crossed_log_odds(
+    scores: Floats, answers: Floats, weights: Floats, folds: NDArray[np.int64]
+) -> Floats:
+    """Return the log-odds of each fold's scores, by a curve that was fitted to the other folds."""
+    log_odds = np.empty(len(scores))
+    for fold in np.unique(folds):
+        inside = folds == fold
+        curve = fitted_curve(scores[~inside], answers[~inside], weights[~inside])
+        log_odds[inside] = curve(scores[inside])
+    return log_odds
 
 
-def fitted_curve(inputs: Sequence[Floats], answers: Floats, weights: Floats) -> Curve:
-    """Fit logistic regression on one or two inputs by Newton's method."""
-    columns = np.stack(inputs, axis=1)
-    middle = np.average(columns, axis=0, weights=weights)
-    spread = np.sqrt(np.average((columns - middle) ** 2, axis=0, weights=weights))
-    spread = np.where(spread > 0, spread, 1.0)
-    design = np.column_stack([(columns - middle) / spread, np.ones(len(columns))])
-    prior = np.array([_WEAK_PRIOR] * len(inputs) + [1e-6])
+def fitted_curve(scores: Floats, answers: Floats, weights: Floats) -> Curve:
+    """Fit logistic regression on the scores by Newton's method."""
+    middle = float(np.average(scores, weights=weights))
+    spread = float(np.sqrt(np.average((scores - middle) ** 2, weights=weights))) or 1.0
+    design = np.column_stack([(scores - middle) / spread, np.ones(len(scores))])
+    prior = np.array([_WEAK_PRIOR, 1e-6])
     targets, slopes = (answers + 1) / 2, np.zeros(len(prior))
     for _ in range(_STEPS):
         probabilities: Floats = 1 / (1 + np.exp(-np.clip(design @ slopes, -50, 50)))
@@ -282,11 +267,8 @@ def fitted_curve(inputs: Sequence[Floats], answers: Floats, weights: Floats) -> 
         slopes = slopes - step
         if np.abs(step).max() < 1e-10:
             break
-    raw_slopes = slopes[:-1] / spread
-    zero_shot_slope = _short(raw_slopes[1]) if len(raw_slopes) > 1 else 0.0
-    return Curve(
-        _short(raw_slopes[0]), zero_shot_slope, _short(slopes[-1] - float(raw_slopes @ middle))
-    )
+    slope = float(slopes[0]) / spread
+    return Curve(_short(slope), _short(float(slopes[1]) - slope * middle))
 
 
 def _block(numbers: Floats, weights: Floats, share: float, *, each: bool) -> Block:
@@ -308,10 +290,6 @@ def _block(numbers: Floats, weights: Floats, share: float, *, each: bool) -> Blo
 def _gram(centred: Floats) -> Floats:
     gram: Floats = centred @ centred.T
     return gram
-
-
-def _loss(log_odds: Floats, answers: Floats, weights: Floats) -> float:
-    return float((weights * np.logaddexp(0, -log_odds * answers)).sum())
 
 
 def _short(number: float) -> float:

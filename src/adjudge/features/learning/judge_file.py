@@ -31,7 +31,7 @@ from adjudge.messages import Message, reason_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-FORMAT = "adjudge learned judge 1"
+FORMAT = "adjudge learned judge 2"
 ROW_HASH = 16
 """Letters of a row's identity that the file keeps."""
 _LARGEST = 8_000_000
@@ -143,7 +143,7 @@ class JudgeFile:
             "head": {
                 "penalty": head.penalty,
                 "intercept": head.intercept,
-                "curve": [head.curve.score, head.curve.zero_shot, head.curve.intercept],
+                "curve": [head.curve.slope, head.curve.intercept],
                 "states": None if head.states is None else _pack(head.states),
                 "words": _pack(head.words),
                 "simple": _pack(head.simple),
@@ -164,7 +164,7 @@ def _judge(content: Mapping[str, Any]) -> JudgeFile:
         _text(form["kind"]), (option_a, option_b), tuple(map(_text, form["between"])), orders
     )
     prompt_form.check()
-    score, zero_shot, intercept = map(_number, head["curve"])
+    slope, intercept = map(_number, head["curve"])
     model = None if content["model"] is None else _text(content["model"])
     states = None if head["states"] is None else _unpack(head["states"], np.float16)
     layers = tuple(int(layer) for layer in content["layers"])
@@ -177,11 +177,9 @@ def _judge(content: Mapping[str, Any]) -> JudgeFile:
         _check_length(_unpack(head["bounds"], np.float32), 2 * SIMPLE).reshape(2, SIMPLE),
         _check_length(_unpack(head["rarity"], np.float16), 2 * BUCKETS),
         _number(head["intercept"]),
-        Curve(score, zero_shot, intercept),
+        Curve(slope, intercept),
         _number(head["penalty"]),
     )
-    if zero_shot and model is None:
-        raise ValueError("curve")
     acceptance = content["acceptance"]
     return JudgeFile(
         _text(content["criterion"]),

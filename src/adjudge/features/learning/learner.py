@@ -34,7 +34,7 @@ from adjudge.features.learning.figures import (
     PointEstimate,
     Sample,
 )
-from adjudge.features.learning.head import Fit, HeadRows, fitted_curve, folds_of, unit_states
+from adjudge.features.learning.head import Fit, HeadRows, crossed_log_odds, folds_of, unit_states
 from adjudge.features.learning.judge_file import ROW_HASH, JudgeFile
 from adjudge.features.learning.prompt_form import OtherPrompt, PromptForm
 from adjudge.features.learning.states import LAYERS, Inside, StateReader
@@ -459,7 +459,9 @@ class Study:
         )
         ways: dict[str, Floats] = {"learned": self._left_out.log_odds}
         if data.features.zero_shot is not None:
-            ways["zero_shot"] = self._zero_shot_log_odds(data.features.zero_shot)
+            ways["zero_shot"] = crossed_log_odds(
+                data.features.zero_shot, data.answers, data.weights, self._folds
+            )
         if data.features.states is not None:
             words = replace(data.features, states=None, zero_shot=None)
             fit = Fit(words, data.answers, data.weights, self._folds)
@@ -492,14 +494,6 @@ class Study:
         zero_shot = self.data.features.zero_shot
         # The raw output of a zero-shot judge, which no fold has touched.
         return zero_shot if name == "zero_shot" and zero_shot is not None else log_odds
-
-    def _zero_shot_log_odds(self, zero_shot: Floats) -> Floats:
-        log_odds, data = np.empty(len(zero_shot)), self.data
-        for fold in np.unique(self._folds):
-            inside = self._folds == fold
-            curve = fitted_curve([zero_shot[~inside]], data.answers[~inside], data.weights[~inside])
-            log_odds[inside] = curve(zero_shot[inside], None)
-        return log_odds
 
     def wrong(self, most: int = 20) -> tuple[Example, ...]:
         """Return rows that are judged wrongly if they are left out, the surest first."""

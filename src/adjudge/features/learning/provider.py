@@ -8,8 +8,6 @@ from collections import OrderedDict
 from functools import cached_property
 from pathlib import Path
 
-import numpy as np
-
 from adjudge.core.domain.frozen_mapping import FrozenDict
 from adjudge.core.domain.json_types import JsonObject
 from adjudge.core.domain.message import (
@@ -137,10 +135,8 @@ class LearnedModel:
         if self._reader is None:
             rows, usage = HeadRows([texts], None, None), Usage(1)
         else:
-            needs_end = bool(head.curve.zero_shot)
-            inside = await self._reader.read(self.file.form, prompt, to_end=needs_end)
-            zero_shot = None if inside.zero_shot is None else np.array([inside.zero_shot])
-            rows = HeadRows([texts], unit_states(inside.states[None]), zero_shot)
+            inside = await self._reader.read(self.file.form, prompt, to_end=False)
+            rows = HeadRows([texts], unit_states(inside.states[None]), None)
             usage = Usage(1, inside.tokens, 1, inside.reused)
         return float(head.log_odds(rows)[0]), usage
 
