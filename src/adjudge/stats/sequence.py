@@ -1,9 +1,9 @@
-"""Intervals that may be inspected, and acted upon, after every label.
+"""Intervals that stay valid if they are inspected, and acted upon, after every label.
 
-The capital of a bettor against a share, with stakes mixed over all of them by a Beta(½, ½)
-(Robbins): against the true share it does not grow on average, so that it ever reaches 1/α in no
-more than α of streams. Shares at which it did not are the interval. A value between 0 and 1 counts
-as that part of a hit; the capital of several streams is multiplied.
+A bettor stakes against a share, with stakes mixed by a Beta(½, ½) (Robbins). Against the true share
+the capital does not grow on average, so it reaches 1/α in at most α of all streams. The interval
+holds the shares against which it has not reached 1/α. A value between 0 and 1 counts as that part
+of a hit; the capitals of several streams are multiplied.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ import pytest
 
 from adjudge.features.learning.acceptance import acceptance
 from adjudge.features.learning.figures import Sample
-from adjudge.features.learning.head import Fit, HeadRows, folds_of
+from adjudge.features.learning.head import Fit, HeadRows, fitted_curve, folds_of
 from adjudge.features.learning.prompt_form import JudgedTexts
 
 
@@ -53,6 +53,15 @@ def test_folded_weights_say_what_the_kernel_says() -> None:
     scores = kernel @ fit._solve(head.penalty)
     expected = head.curve(scores)
     assert np.allclose(head.log_odds(rows), expected, atol=0.05)
+
+
+def test_scores_that_run_against_the_answers_are_never_reversed() -> None:
+    answers = np.array([1.0, -1.0] * 20 + [1.0] * 10)
+    curve = fitted_curve(-answers, answers, np.ones(50))
+    assert 0 < curve.slope < 0.1
+    assert curve(np.zeros(1))[0] == pytest.approx(np.log(30 / 20), abs=0.05)
+    right = fitted_curve(answers, answers, np.ones(50))
+    assert right.slope > 1
 
 
 def test_groups_stay_in_one_fold_whatever_the_order() -> None:

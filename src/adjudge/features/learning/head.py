@@ -28,6 +28,9 @@ PENALTIES: tuple[float, ...] = tuple(10.0 ** (power / 2) for power in range(-4, 
 _STEPS = 50
 # Keeps the logistic curve finite if scores separate the answers.
 _WEAK_PRIOR = 0.5
+# Log-odds per standard deviation of the scores. Scores left out by few rows run against the answers
+# by chance; reversed, they would rank new rows the wrong way round.
+_LEAST_SLOPE = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,23 +255,37 @@ def crossed_log_odds(
 
 
 def fitted_curve(scores: Floats, answers: Floats, weights: Floats) -> Curve:
-    """Fit logistic regression on the scores by Newton's method."""
+    """Fit logistic regression on the scores. The slope is never negative: left-out scores that run
+    against the answers teach nothing.
+    """
     middle = float(np.average(scores, weights=weights))
     spread = float(np.sqrt(np.average((scores - middle) ** 2, weights=weights))) or 1.0
-    design = np.column_stack([(scores - middle) / spread, np.ones(len(scores))])
+    unit_scores, targets = (scores - middle) / spread, (answers + 1) / 2
+    design = np.column_stack([unit_scores, np.ones(len(scores))])
     prior = np.array([_WEAK_PRIOR, 1e-6])
-    targets, slopes = (answers + 1) / 2, np.zeros(len(prior))
+    slope, intercept = _newton(design, targets, weights, prior, np.zeros(len(scores)))
+    if slope < _LEAST_SLOPE:
+        slope = _LEAST_SLOPE
+        (intercept,) = _newton(design[:, 1:], targets, weights, prior[1:], slope * unit_scores)
+    slope = float(slope) / spread
+    return Curve(_short(slope), _short(float(intercept) - slope * middle))
+
+
+def _newton(
+    design: Floats, targets: Floats, weights: Floats, prior: Floats, offsets: Floats
+) -> Floats:
+    """Return the coefficients of logistic regression, by Newton's method."""
+    coefficients: Floats = np.zeros(len(prior))
     for _ in range(_STEPS):
-        probabilities: Floats = 1 / (1 + np.exp(-np.clip(design @ slopes, -50, 50)))
-        likely = probabilities
-        gradient = design.T @ (weights * (likely - targets)) + prior * slopes
+        log_odds = design @ coefficients + offsets
+        likely: Floats = 1 / (1 + np.exp(-np.clip(log_odds, -50, 50)))
+        gradient = design.T @ (weights * (likely - targets)) + prior * coefficients
         curvature = (design * (weights * likely * (1 - likely))[:, None]).T @ design
         step = np.linalg.solve(curvature + np.diag(prior), gradient)
-        slopes = slopes - step
+        coefficients = coefficients - step
         if np.abs(step).max() < 1e-10:
             break
-    slope = float(slopes[0]) / spread
-    return Curve(_short(slope), _short(float(slopes[1]) - slope * middle))
+    return coefficients
 
 
 def _block(numbers: Floats, weights: Floats, share: float, *, each: bool) -> Block:
