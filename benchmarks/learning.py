@@ -25,6 +25,7 @@ import_numpy()  # with one thread, as commands do: more threads cost processor t
 import numpy as np
 from learning_sets import SOURCES, Row, Source
 
+from adjudge import DirectJudge
 from adjudge.core.domain.criteria import Criteria, yes_no_criteria
 from adjudge.core.domain.instance import Instance
 from adjudge.core.domain.question import question_of
@@ -268,6 +269,31 @@ def timings(sets: Sequence[Set]) -> None:
         print(f"head on {size} labels: {time.process_time() - started:.2f} CPU s")
 
 
+def verdict_costs(measured: Set, rows: int) -> None:
+    """Print what a verdict of a learned judge takes, as a share of the embedded judge's."""
+    ballots = [row.ballot for row in measured.data.rows[:rows]]
+    form, prompts = PromptForm.of(ballots[0]), [likelihood_prompt(ballot) for ballot in ballots]
+    reader, judge = StateReader(), DirectJudge()
+    texts = [dict(ballot.instance.fields) for ballot in ballots]
+
+    def judge_learned() -> None:
+        asyncio.run(reader.read_all(form, prompts, to_end=False))
+
+    def judge_embedded() -> None:
+        judge.evaluate(texts, ballots[0].criteria)
+
+    times: dict[str, list[float]] = defaultdict(list)
+    for job in (judge_learned, judge_embedded) * 3:
+        started = time.process_time()
+        job()
+        times[job.__name__].append(time.process_time() - started)
+    share = min(times["judge_learned"]) / min(times["judge_embedded"])
+    print(
+        f"a learned verdict takes {share:.2f} times the CPU of an embedded one "
+        f"({measured.name}, {rows} rows, the least of three rounds)"
+    )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("clones", type=Path)
@@ -279,6 +305,7 @@ def main() -> None:
     asked.states.mkdir(parents=True, exist_ok=True)
     sets = [Set.read(source, asked.clones, asked.states) for source in SOURCES]
     timings(sets)
+    verdict_costs(sets[3], 50)
     promises(sets, asked.promises, 300, 0.9)
     promises(sets, asked.promises, 300, 0.95)
     shuffled(sets, asked.shuffled)
