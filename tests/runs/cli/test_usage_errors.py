@@ -40,6 +40,7 @@ def folder(tmp_path: Path) -> Path:
     [
         (["check", "x"], "nothing to check was given"),
         (["check", "--criterion", "c"], "nothing to judge was given"),
+        (["check", "x", "--criterion", "c", "--criterion", "d"], "--criterion is given 2 times"),
         (["check", "x", "--criterion", "c", "--language", "fr"], "'fr' is not one of 'en', 'ru'"),
         (["check", "rows.csv", "--criterion", "c"], "pass its rows with --file rows.csv"),
         (["judge", "x"], "no criteria were given"),

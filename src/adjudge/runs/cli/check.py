@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from click import UsageError
+from click import Context, Parameter, UsageError
 
 from adjudge.core.catalog.aspects import aspect, aspects
 from adjudge.core.domain.check_result import FAIL
@@ -56,6 +56,19 @@ if TYPE_CHECKING:
     from adjudge.core.checks.check import Expectation
 
 
+def _take_one(_: Context, parameter: Parameter, values: Sequence[str]) -> str | None:
+    if len(values) > 1:
+        raise UsageError(
+            Message(
+                "{option} is given {count} times, but check takes one criterion: judge several "
+                "with 'adjudge judge', or list them in an eval file",
+                option=parameter.opts[0],
+                count=len(values),
+            )
+        )
+    return values[0] if values else None
+
+
 @light_dataclass(frozen=True, kw_only=True)
 class CheckOptions:
     """The options of ``adjudge check``."""
@@ -64,11 +77,17 @@ class CheckOptions:
         "The text to judge; - reads it from standard input.", required=False
     )
     criterion: str | None = option(
-        "--criterion", help="What the text must meet to pass, in a sentence."
+        "--criterion",
+        multiple=True,
+        callback=_take_one,
+        help="What the text must meet to pass, in a sentence.",
     )
     good: str | None = shared(good)
     aspect_name: str | None = option(
-        "--aspect", help=f"A ready-made criterion: {', '.join(aspects('en'))}."
+        "--aspect",
+        multiple=True,
+        callback=_take_one,
+        help=f"A ready-made criterion: {', '.join(aspects('en'))}.",
     )
     contains: tuple[str, ...] = option(
         "--contains", multiple=True, help="Without a model: the text must contain this; repeatable."
