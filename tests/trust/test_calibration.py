@@ -142,7 +142,7 @@ def test_a_number_that_is_looked_at_while_labelling_has_wider_limits_and_says_so
     assert often.corrected.method == "post-stratified, sequential"
     assert 1.1 * (once.corrected.width or 0) < (often.corrected.width or 0)
     assert any("however often you look at it" in note for note in often.notes)
-    with pytest.raises(SetupError, match="--cluster"):
+    with pytest.raises(SetupError, match="a cluster column"):
         calibrate_run(run, settings=replace(NUMBER_ONLY, sequential=True, cluster="response"))
     with pytest.raises(SetupError, match="--by"):
         calibrate_run(run, settings=replace(NUMBER_ONLY, sequential=True, by="response"))

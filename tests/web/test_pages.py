@@ -313,7 +313,7 @@ def test_pages_are_small(page: Page) -> None:
     first = page.get(page.run("dates"))
     loaded = re.findall(rf'(?:src|href)="{page.access.place}(/static/[^"]+)"', first.text)
     assert len(loaded) == 8
-    assert len(first.body) + sum(len(page.get(path).body) for path in loaded) < 150_000
+    assert len(first.body) + sum(len(page.get(path).body) for path in loaded) < 152_000
 
 
 def test_the_language_is_a_switch_in_the_page(page: Page) -> None:

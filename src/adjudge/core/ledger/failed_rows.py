@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -9,12 +10,9 @@ from adjudge.core.ledger.rows import KEY_BYTES
 from adjudge.core.reading.json_begin import begin_object
 from adjudge.messages import abridge
 
-LOST = ("failed", "abstained")
-"""Statuses without a verdict that asking again may change."""
-_QUERY = (
-    "SELECT number, substr(result, 1, 100000), ballots FROM judgments "
-    "WHERE status IN ('failed', 'abstained')"
-)
+_LOST = "FROM judgments WHERE status IN ('failed', 'abstained')"
+"""Judgments without a verdict that asking again may change."""
+_QUERY = f"SELECT number, substr(result, 1, 100000), ballots {_LOST}"
 _OF_A_JUDGE = f"{_QUERY} AND judge = ? ORDER BY number LIMIT ?"
 Rows = Callable[[str, Sequence[object]], Iterable[tuple[Any, ...]]]
 
@@ -23,6 +21,13 @@ def failed_rows(rows: Rows, judge: str, most: int) -> Iterator[tuple[int, str]]:
     """Yield the number from 0 and the reason of a judge's judgments without a verdict."""
     for number, result, _ in rows(_OF_A_JUDGE, (judge, most)):
         yield number, _reason(result)
+
+
+def count_failed(connection: sqlite3.Connection, judge: str) -> int:
+    """Return the number of a judge's judgments without a verdict."""
+    query = f"SELECT count(*) {_LOST} AND judge = ?"
+    (count,) = connection.execute(query, (judge,)).fetchone()
+    return int(count)
 
 
 def ballots_failed_for(rows: Rows, reason: str) -> frozenset[bytes]:

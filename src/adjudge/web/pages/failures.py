@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from adjudge.core.domain.json_types import JsonDict, JsonObject
 from adjudge.core.ledger.conditions import LONGEST, equals
-from adjudge.core.ledger.failed_rows import LOST, failed_rows
+from adjudge.core.ledger.failed_rows import count_failed, failed_rows
 from adjudge.messages import Message, abridge
 from adjudge.web.forms import rows_text
 from adjudge.web.page import Page
@@ -36,15 +36,13 @@ def again_words(reason: str | None) -> list[str]:
     return ["--retry-failed"] if reason is None else [f"--retry-reason={reason}"]
 
 
-def failure_groups(
-    connection: sqlite3.Connection, judge: str, statuses: Mapping[str, int]
-) -> list[JsonDict]:
+def failure_groups(connection: sqlite3.Connection, judge: str) -> list[JsonDict]:
     """Return the reasons for missing scores, the most frequent first, each with its count and a
     query for its rows.
 
     Reasons that differ only in row-specific details are combined; rare ones are counted together.
     """
-    total = sum(statuses.get(name, 0) for name in LOST)
+    total = count_failed(connection, judge)
     rows: dict[str, dict[str, list[int]]] = {}
     for number, reason in failed_rows(connection.execute, judge, _MOST_READ):
         rows.setdefault(abridge(reason), {}).setdefault(reason, []).append(number + 1)

@@ -709,7 +709,7 @@ def figures_data(library: Library, place: RunPlace, judge: str) -> JsonDict:
     return {
         "gates": gates,
         "failures": library.read(
-            place, f"failures {judge}", lambda run: failure_groups(run, judge, figures.statuses)
+            place, f"failures {judge}", lambda run: failure_groups(run, judge)
         ),
         "can_ask_again": library.read(
             place, "facts again", lambda run: can_ask_again(read_meta(run))
