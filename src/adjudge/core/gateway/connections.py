@@ -18,7 +18,6 @@ import logging
 import select
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from time import monotonic
 from weakref import WeakKeyDictionary, WeakSet
 
@@ -101,7 +100,8 @@ def origin_of(response: aiohttp.ClientResponse) -> ReplyOrigin | None:
     """
     if not isinstance(response, Response):
         return None
-    return replace(response.origin, header_id=_hash_of(map(response.headers.get, _ID_HEADERS)))
+    header_id = _hash_of(map(response.headers.get, _ID_HEADERS))
+    return ReplyOrigin(response.origin.carrier, response.origin.is_first, header_id)
 
 
 @contextmanager
@@ -191,7 +191,8 @@ class Peer:
             remaining = 2 * self._slowest - taken + _SHORTEST_HOLD
             await asyncio.sleep(min(max(remaining, _SHORTEST_HOLD), _LONGEST_HOLD))
             self._trials_left -= 1
-        else:  # two rounds of the event loop read what waits in the kernel
+        elif _is_readable(origin.carrier.transport):
+            # two rounds of the event loop read what waits in the kernel
             await asyncio.sleep(0)
             await asyncio.sleep(0)
         self._slowest = max(self._slowest, taken)

@@ -311,6 +311,10 @@ def _rates_otherwise(rated: Mapping[str, float], verdict: Verdict, question: Que
 def _rated_options(data: JsonObject, question: Question) -> tuple[dict[str, float], frozenset[str]]:
     """Return the scores that an object gives to all options, and the names that hold them."""
     options = question.letters if isinstance(question, Comparison) else question.labels
+    if not any(isinstance(value, dict | list) for value in data.values()):
+        parts_of_names = {part for name in data for part in _parts_of(name.casefold())}
+        if not parts_of_names.issuperset(map(str.casefold, options)):
+            return {}, frozenset()  # as in nearly every reply
     rated: dict[str, float] = {}
     names = set()
     for name, value in data.items():
@@ -322,12 +326,16 @@ def _rated_options(data: JsonObject, question: Question) -> tuple[dict[str, floa
         for key, score in inner:
             number = None if isinstance(score, bool) else _score(score)
             folded_key = str(key).casefold()
-            parts = {folded_key} if question.numeric else {folded_key, *folded_key.split("_")}
+            parts = {folded_key} if question.numeric else _parts_of(folded_key)
             rated_options = [option for option in options if option.casefold() in parts]
             if number is not None and len(rated_options) == 1:
                 rated[rated_options[0]] = number
                 names.add(name)
     return (rated, frozenset(names)) if set(rated) == set(options) else ({}, frozenset())
+
+
+def _parts_of(name: str) -> set[str]:
+    return {name, *name.split("_")}
 
 
 def _verdict_value(
