@@ -172,7 +172,14 @@ def read(path: Path) -> Catalog:
 
 def updated(before: Catalog, found: list[Found]) -> Catalog:
     """The catalogue with just the templates that were found, and the translations it had."""
-    after = Catalog(before.locale, project="adjudge", charset="utf-8", fuzzy=False)
+    # The date stays, so that two branches that add messages change no common line.
+    after = Catalog(
+        before.locale,
+        project="adjudge",
+        charset="utf-8",
+        fuzzy=False,
+        creation_date=before.creation_date,
+    )
     for one in found:
         old = before.get(one.template, one.context or None)
         id = (one.template, one.plural) if one.plural else one.template

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -189,3 +190,73 @@ def test_counts_rates_and_ranks_are_about_the_same_contests(tmp_path: Path) -> N
     page = (folder / "results.md").read_text("utf-8")
     assert "10 rows without a score are left out of wins, ties, losses and win rates." in page
     assert "counts as good" not in page
+
+
+class TestGroups:
+    """Rows of one conversation are not independent, whatever their prompts say."""
+
+    @pytest.fixture
+    def grouped(self, tmp_path: Path) -> Path:
+        rows = [
+            {
+                "question": f"question {number}",
+                "one": f"old {number}",
+                "two": f"new {number}",
+                "says": "B" if number // 5 % 3 else "A",
+                "talk": f"talk {number // 5}",
+            }
+            for number in range(150)
+        ]
+        data = tmp_path / "pairs.jsonl"
+        data.write_text("\n".join(map(json.dumps, rows)))
+        columns = ("--text", "one", "--text", "two", "--judge", "says", "--as", "table")
+        done = commands.adjudge(
+            "import", data, "--run", tmp_path / "run", *columns, "--cluster", "talk"
+        )
+        assert done.returncode == 0, done.stderr
+        alone = commands.adjudge("import", data, "--run", tmp_path / "alone", *columns)
+        assert alone.returncode == 0, alone.stderr
+        return tmp_path
+
+    def test_intervals_redraw_groups(self, grouped: Path) -> None:
+        boards = {
+            name: json.loads(commands.adjudge("rank", *arguments, "--json").stdout)["results"][0]
+            for name, arguments in {
+                "alone": [grouped / "alone"],
+                "named": [grouped / "alone", "--cluster", "talk"],
+                "stored": [grouped / "run"],
+            }.items()
+        }
+
+        def width(name: str) -> float:
+            return float(boards[name]["places"][0]["upper"] - boards[name]["places"][0]["lower"])
+
+        assert boards["named"] == boards["stored"]
+        assert width("named") > 1.5 * width("alone")  # 30 groups instead of 150 rows
+        assert boards["stored"]["bootstrap"]["over"] == "groups"
+        assert boards["alone"]["bootstrap"]["over"] == "prompts"
+
+    def test_the_report_of_an_imported_run_groups_rows(self, grouped: Path) -> None:
+        grouped_rates, lone_rates = (
+            json.loads(commands.adjudge("runs", "show", grouped / name, "--json").stdout)
+            for name in ("run", "alone")
+        )
+        assert _width_of_rate(grouped_rates) > 1.5 * _width_of_rate(lone_rates)
+
+    def test_refuses_a_column_that_no_row_has(self, grouped: Path) -> None:
+        done = commands.adjudge("rank", grouped / "run", "--cluster", "tlak")
+        assert (done.returncode, "has no column 'tlak'" in done.stderr) == (1, True)
+        done = commands.adjudge(
+            *("import", grouped / "pairs.jsonl", "--run", grouped / "other", "--as", "table"),
+            *("--text", "one", "--text", "two", "--judge", "says", "--cluster", "tlak"),
+        )
+        assert done.returncode == 1
+        assert "has a value in the column 'tlak'; columns: " in done.stderr
+        assert "talk" in done.stderr
+        assert not (grouped / "other").exists()
+
+
+def _width_of_rate(shown: dict[str, Any]) -> float:
+    (criterion,) = shown["criteria"]
+    interval = criterion["systems"][0]["interval"]
+    return float(interval["upper"] - interval["lower"])

@@ -20,6 +20,7 @@ from adjudge.runs.cli.options import (
     PATH,
     PartChoice,
     as_json,
+    cluster,
     command,
     option,
     options,
@@ -75,6 +76,7 @@ class ImportFlags:
         metavar="NAME",
         help="A question whose scores are inverted (1 minus the recorded score); repeatable.",
     )
+    cluster: str | None = shared(cluster)
     encoding: str | None = option(
         "--encoding", help="Encoding of files that are not UTF-8, such as cp1252."
     )
@@ -121,6 +123,7 @@ def import_run(options: ImportFlags) -> int:
         options.unreadable,
         table,
         options.less_is_better,
+        options.cluster or "",
     )
     report = import_file(options.files, options.folder, reading)
     if options.as_json:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -13,9 +13,10 @@ from typing import Any
 
 from adjudge.core.aio.files import locked
 from adjudge.core.domain.frozen_mapping import plain
+from adjudge.core.domain.instance import GivenFields
 from adjudge.core.domain.json_types import JsonDict, JsonObject
 from adjudge.core.domain.label import Design, Label
-from adjudge.core.domain.record import JudgmentRecord
+from adjudge.core.domain.record import JudgmentRecord, column_of
 from adjudge.core.domain.verdict import TIE, Selection
 from adjudge.core.domain.vote import Outcome
 from adjudge.core.ledger.bulk_writer import BulkLedger, bulk_ledger
@@ -41,6 +42,7 @@ IMPORTED = "imported"
 # Questions of one run that are described in its configuration: the others are in its rows alone.
 _MOST_QUESTIONS = 2000
 _LABELS_A_COMMIT = 500
+_MOST_COLUMNS = 100
 _MOST_SEEN = 500_000
 
 
@@ -80,6 +82,11 @@ class ImportedRun:
         """Distinguishes judges without a name from those of another file."""
         self.less_is_better: frozenset[str] = frozenset()
         """Questions whose scores are turned round."""
+        self.cluster = ""
+        """The column whose equal values belong together in every interval of the run."""
+        self._columns: dict[str, None] = {}
+        """Columns of the rows; unused once a row has a value in the column ``cluster``."""
+        self._is_clustered = False
         self._ledger = ledger
         self._labels = LabelStore(folder)
         self._waiting: list[Label] = []
@@ -104,6 +111,7 @@ class ImportedRun:
             self._mark(row, instance.identity, mark)
         if row.only_marks:
             return
+        self._look_for_cluster(row.fields, row.more)
         result, number = result_of(row, instance), tally.judges[row.judge]
         keys = keys_of(row.judge, number, len(result.votes))
         self._ledger.add(row.judge, number, result, keys, row.at)
@@ -113,6 +121,7 @@ class ImportedRun:
         """Store a judgment of adjudge's own export unchanged; `row` holds its question and
         models.
         """
+        self._look_for_cluster(record.fields, record.input)
         self._ledger.add_record(record, keys)
         self._by_words = True
         self._describe(row)
@@ -124,6 +133,23 @@ class ImportedRun:
             self._keep_label(label)
             if label.seed is not None and label.drawn_at is not None:
                 self._draws.setdefault(label.criteria, Draw(label.seed, label.drawn_at))
+
+    def _look_for_cluster(self, fields: GivenFields, columns: Mapping[str, Any]) -> None:
+        if self.cluster and not self._is_clustered:
+            value = column_of(fields, columns, self.cluster)
+            self._is_clustered = value is not None and str(value).strip() != ""
+            if len(self._columns) < _MOST_COLUMNS:
+                self._columns.update(dict.fromkeys((*fields, *columns)))
+
+    def check_cluster(self, source: str) -> None:
+        """Raise a RunError if no row has a value in the column that groups rows."""
+        if self.cluster and not self._is_clustered:
+            raise RunError(
+                "no row of {source} has a value in the column {column!r}; columns: {columns}",
+                source=source,
+                column=self.cluster,
+                columns=", ".join(self._columns),
+            )
 
     def finish(self, facts: JsonObject) -> None:
         """Write the remaining labels, the draws and the configuration."""

@@ -12,6 +12,7 @@ from typing import Annotated, TypedDict
 
 from adjudge.core.data.sources.opener import ROW_FILES
 from adjudge.core.data.sources.trace_pieces import refusal_of, trace_of
+from adjudge.core.domain.frozen_mapping import nonempty
 from adjudge.core.domain.json_document import Count, fill
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.label import Design
@@ -65,6 +66,8 @@ class ImportOptions:
     """Questions whose scores are turned round, since less of what they are
     named after is better.
     """
+    cluster: str = ""
+    """The column whose equal values belong together in every interval of the run."""
 
 
 class ImportShape(TypedDict):
@@ -138,6 +141,7 @@ def import_file(
     log, source_names = ImportLog(), ", ".join(map(str, paths))
     with imported_run(folder, options.design, options.unreadable) as run:
         run.origin, run.less_is_better = _digest(files), frozenset(options.less_is_better)
+        run.cluster = options.cluster
         for group in [files] if file_format.join else [[file] for file in files]:
             _read(group, file_format, run, log)
         tally = run.tally
@@ -148,6 +152,7 @@ def import_file(
                 title=file_format.title,
                 reasons=join("; ", log.skipped) if log.skipped else Message("it is empty"),
             )
+        run.check_cluster(source_names)
         for note in (
             *direction_notes(run.questions(), options.less_is_better),
             *_notes(tally, options),
@@ -178,7 +183,11 @@ def import_file(
         run.finish(
             {
                 IMPORTED: report.to_dict(),
-                "report": {"data": source_names, "notes": report.notes},
+                "report": {
+                    "data": source_names,
+                    "notes": report.notes,
+                    **nonempty(cluster=options.cluster),
+                },
                 **whole_file,
             }
         )

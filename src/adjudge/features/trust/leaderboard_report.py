@@ -108,7 +108,10 @@ def _about(board: Leaderboard) -> Message:
     """Describe the data and the settings of the ranking."""
     return Message(
         "{contests} contests on {rows} rows, judged by {judge}. Intervals at {level:.0f}%, "
-        "prompts drawn {draws} times with seed {seed}.",
+        "{units} drawn {draws} times with seed {seed}.",
+        units=Message("groups by {column!r}", column=board.cluster)
+        if board.cluster
+        else Message("prompts"),
         contests=board.contests,
         rows=board.rows - board.rows_left_out,
         judge=board.judge,

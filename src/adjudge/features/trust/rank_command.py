@@ -18,7 +18,14 @@ from adjudge.features.trust.leaderboard_report import (
 )
 from adjudge.messages import Message
 from adjudge.runs.cli.json_text import print_results
-from adjudge.runs.cli.options import PATH, argument, as_json, command, confidence_of_intervals
+from adjudge.runs.cli.options import (
+    PATH,
+    argument,
+    as_json,
+    cluster,
+    command,
+    confidence_of_intervals,
+)
 from adjudge.runs.cli.output import language
 from adjudge.runs.exporters.files import text_file
 from adjudge.runs.results.exit_code import ExitCode
@@ -50,6 +57,7 @@ _PAGES = {".md": leaderboard_markdown, ".html": leaderboard_html}
 @command("rank")
 @argument("run", "A run folder with comparisons.", type=PATH)
 @confidence_of_intervals
+@cluster
 @click.option(
     "--draws",
     type=click.IntRange(min=100),
@@ -74,6 +82,7 @@ _PAGES = {".md": leaderboard_markdown, ".html": leaderboard_html}
 def rank(
     run: Path,
     confidence: float,
+    cluster: str | None,
     draws: int,
     seed: int,
     length_control: bool,
@@ -83,7 +92,8 @@ def rank(
     """Rank the systems that a run compares, with a rank interval for each.
 
     Fits Davidson's model of wins and ties. Ratings are on the Elo scale (400 points are odds of
-    ten to one); intervals are bootstrapped over prompts.
+    ten to one); intervals are bootstrapped over prompts, or over groups of rows if
+    the run groups its rows or --cluster names a column.
     """
     for output in outputs:
         if output.suffix.lower() not in (*_PAGES, ".json"):
@@ -95,7 +105,12 @@ def rank(
             )
     boards = leaderboards(
         run,
-        RankingSettings(level=confidence, draws=Draws(draws, seed), length_control=length_control),
+        RankingSettings(
+            level=confidence,
+            draws=Draws(draws, seed),
+            length_control=length_control,
+            cluster=cluster or "",
+        ),
     )
     data = json.dumps(
         {"schema": SCHEMA, "leaderboards": [board.to_dict() for board in boards]},

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, TypedDict
+from typing import Annotated, NotRequired, TypedDict
 
 from adjudge.core.domain.instance import Instance
 from adjudge.core.domain.json_document import fill
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.judge_criterion import JudgeCriterion
 from adjudge.core.domain.record import JudgmentRecord
+from adjudge.core.domain.repetition import Unit, clusters_of, unit_of
 from adjudge.errors import SetupError
 from adjudge.messages import Message, plural
-from adjudge.runs.folder import records_of
+from adjudge.runs.counts import rows_without_group
+from adjudge.runs.folder import records_of, run_facts
+from adjudge.runs.report_facts import grouping_column
 from adjudge.runs.results.contests import (
     ContestSummary,
     ContestTally,
@@ -28,6 +31,7 @@ from adjudge.stats.controlled_ranking import Controlled, controlled_ranking, rel
 from adjudge.stats.estimate import Estimate
 from adjudge.stats.ranking import DRAWS, LEAST_PROMPTS, NamedContest, Standings, rank
 
+_PROMPT = "prompt"
 _OUTCOMES: Mapping[float, int | None] = {1.0: 0, 0.0: 1, 0.5: None}
 
 
@@ -37,6 +41,8 @@ class RankingSettings:
     draws: Draws = DRAWS
     length_control: bool = False
     """Hold still who was listed first and who wrote more."""
+    cluster: str = ""
+    """The column whose equal values belong together; empty: the one that the run stores, if any."""
 
 
 class PlaceShape(TypedDict):
@@ -91,6 +97,8 @@ class LeaderboardShape(TypedDict):
     rows_on_one_order: Annotated[int, "rows with a verdict in only one of the two orders"]
     position_bias: OrderShape | None
     effects: Annotated[Mapping[str, float] | None, "what place and length add to a rating"]
+    cluster: NotRequired[Annotated[str, "the column whose equal values belong together"]]
+    rows_without_group: NotRequired[Annotated[int, "rows with nothing in that column"]]
     bootstrap: DrawsShape
     level: float
     reason: Annotated[str, "why there are no ranks"]
@@ -120,6 +128,9 @@ class Leaderboard(JudgeCriterion):
     controlled: Controlled | None = None
     orders: ContestSummary = ContestSummary((), None)
     """The effect of the order, if both orders were asked."""
+    cluster: str = ""
+    """The column whose equal values belong together; empty: rows with one prompt do."""
+    rows_without_group: int = 0
 
     def to_dict(self) -> JsonDict:
         standings, first = self.ranking, self.first
@@ -147,7 +158,7 @@ class Leaderboard(JudgeCriterion):
             effects=self.controlled.effects if self.controlled else None,
             bootstrap=fill(
                 DrawsShape,
-                over="prompts",
+                over="groups" if self.cluster else "prompts",
                 draws=standings.draws.count,
                 seed=standings.draws.seed,
             ),
@@ -191,13 +202,9 @@ class Leaderboard(JudgeCriterion):
                 "each way was added to every pair, which limits the ratings of systems that "
                 "always won or always lost"
             )
+        yield from rows_without_group(self.rows_without_group, self.cluster)
         if self.ranking.prompts < LEAST_PROMPTS:
-            yield plural(
-                "no limits: all contests are about {count} prompt; at least {least} are needed",
-                "no limits: all contests are about {count} prompts; at least {least} are needed",
-                self.ranking.prompts,
-                least=LEAST_PROMPTS,
-            )
+            yield self._too_few()
         else:
             yield from self._why_unbounded()
         if self.failed:
@@ -225,17 +232,39 @@ class Leaderboard(JudgeCriterion):
                 value=self.first.value or 0.0,
             )
 
+    def _too_few(self) -> Message:
+        if self.cluster:
+            return plural(
+                "no limits: all contests belong to {count} group by {column!r}; at least {least} "
+                "are needed",
+                "no limits: all contests belong to {count} groups by {column!r}; at least {least} "
+                "are needed",
+                self.ranking.prompts,
+                column=self.cluster,
+                least=LEAST_PROMPTS,
+            )
+        return plural(
+            "no limits: all contests are about {count} prompt; at least {least} are needed",
+            "no limits: all contests are about {count} prompts; at least {least} are needed",
+            self.ranking.prompts,
+            least=LEAST_PROMPTS,
+        )
+
 
 @dataclass
 class _Collected:
+    cluster: str
+    """The column whose equal values belong together; empty: rows with one prompt do."""
     contests: list[NamedContest] = field(default_factory=list)
-    prompts: list[Hashable] = field(default_factory=list)
+    units: list[Unit] = field(default_factory=list)
+    """What the row of each contest shares with other rows: its prompt, its group, its task."""
     lengths: list[float] = field(default_factory=list)
     one_order: list[bool] = field(default_factory=list)
     """True for each contest that was asked in one order."""
     rows: int = 0
     failed: int = 0
     rows_left_out: int = 0
+    rows_without_group: int = 0
     orders: ContestTally = field(default_factory=ContestTally)
 
     def add(self, record: JudgmentRecord) -> None:
@@ -243,6 +272,8 @@ class _Collected:
         self.orders.add(record)
         self.rows_left_out += not record.scored
         prompt, texts = _prompt(record)
+        unit = (*unit_of(record, self.cluster), f"{_PROMPT}={prompt}")
+        self.rows_without_group += self.cluster != "" and record.group(self.cluster) is None
         for contest, (place_a, place_b) in _contests(record):
             # as in the report of the run: win rates of rows whose contests are not all known would
             # speak of other rows for each system
@@ -250,7 +281,7 @@ class _Collected:
                 self.failed += 1
                 continue
             self.contests.append(contest)
-            self.prompts.append(prompt)
+            self.units.append(unit)
             self.one_order.append(record.positional_bias is None)
             self.lengths.append(
                 relative_length(
@@ -327,10 +358,17 @@ def leaderboards(folder: str | Path, settings: RankingSettings | None = None) ->
     was compared.
     """
     ranking_settings = settings or RankingSettings()
+    cluster = ranking_settings.cluster or grouping_column(run_facts(folder).facts)
     collected_by_line: dict[tuple[str, str], _Collected] = {}
     for record in records_of(folder):
-        if record.systems:
-            collected_by_line.setdefault((record.judge, record.criterion), _Collected()).add(record)
+        if not record.systems:
+            continue
+        key = record.judge, record.criterion
+        if key not in collected_by_line:
+            if ranking_settings.cluster:
+                record.cell(cluster)  # refuses a column that does not exist
+            collected_by_line[key] = _Collected(cluster)
+        collected_by_line[key].add(record)
     if not collected_by_line:
         raise SetupError(
             "{folder} contains no comparisons ('adjudge compare', pairwise judges), so nothing "
@@ -346,10 +384,11 @@ def leaderboards(folder: str | Path, settings: RankingSettings | None = None) ->
 def _rank(
     judge: str, criteria: str, collected: _Collected, settings: RankingSettings
 ) -> Leaderboard:
+    groups = clusters_of(collected.units) or []
     won = [
-        (contest.winner == contest.first, prompt)
-        for contest, prompt, in_one_order in zip(
-            collected.contests, collected.prompts, collected.one_order, strict=True
+        (contest.winner == contest.first, group)
+        for contest, group, in_one_order in zip(
+            collected.contests, groups, collected.one_order, strict=True
         )
         if contest.winner and in_one_order
     ]
@@ -361,7 +400,7 @@ def _rank(
         criteria,
         rank(
             collected.contests,
-            prompts=collected.prompts,
+            prompts=groups,
             draws=settings.draws,
             level=settings.level,
         ),
@@ -371,10 +410,12 @@ def _rank(
         collected.rows_left_out,
         first_rate(
             [is_first_the_winner for is_first_the_winner, _ in won],
-            clusters=[prompt for _, prompt in won] or None,
+            clusters=[group for _, group in won] or None,
             level=settings.level,
         ),
         collected.always_first,
         controlled,
         collected.orders.summary(),
+        collected.cluster,
+        collected.rows_without_group,
     )
