@@ -90,6 +90,13 @@ def test_perfect_scores_still_have_an_interval() -> None:
     assert gain.lower < 0.49
 
 
+def test_flawless_accuracy_reaches_down_to_the_exact_limit() -> None:
+    positive = np.arange(80) % 2 == 0
+    sample = Sample(positive, np.ones(80), [str(place) for place in range(80)])
+    figure = sample.figure(sample.accuracy(positive))
+    assert figure.lower == pytest.approx(0.025 ** (1 / 80), abs=0.003)  # Clopper-Pearson: 0.955
+
+
 class TestAcceptance:
     def test_accepts_what_the_rows_show(self) -> None:
         confidences = [1 - place / 1000 for place in range(200)]

@@ -87,7 +87,7 @@ class Sample:
         right = (first == self.positive).astype(float)
         value = float(np.average(right, weights=self.weights))
         influence = self.weights / self.weights.sum() * (right - value)
-        return PointEstimate(value, influence, _least_variance(value, self._groups))
+        return PointEstimate(value, influence, _least_of_share(value, self._groups))
 
     def majority(self) -> NDArray[np.bool_]:
         """Return for every row True if the first answer is the more frequent one."""
@@ -122,3 +122,9 @@ def _least_variance(value: float, count: int) -> float:
     # Near 0 or 1 the rows show no spread: assume that half a row more would differ.
     share = (value * count + 0.5) / (count + 1)
     return share * (1 - share) / (count + 1) if value in (0.0, 1.0) else 0.0
+
+
+def _least_of_share(value: float, count: int) -> float:
+    """Return the least variance of a share that is 0 or 1: it reaches the exact binomial limit."""
+    limit = 1 - 0.025 ** (1 / count)
+    return (limit / 1.96) ** 2 if value in (0.0, 1.0) else 0.0
