@@ -177,6 +177,15 @@ def test_card_names_whose_labels_and_votes_it_learned_from() -> None:
     assert "tone: learned from 2 votes of openai/dear, with their systematic errors" in lines
 
 
+def test_card_names_the_labels_of_a_step_once() -> None:
+    lesson: JsonDict = {"labels": 60, "annotators": ["ada"], "until": "2026-11-02"}
+    models: JsonDict = {"learned/a": {"learned_rows": ["a"], "learned_from": lesson}}
+    steps = (JudgeConfiguration(models=models), JudgeConfiguration(models={"openai/dear": {}}))
+    cascade = JudgeConfiguration(models=models, steps=steps)
+    lines = [str(line) for line in learnt_by("tone", cascade)]
+    assert sum("60 labels of ada" in line for line in lines) == 1
+
+
 def test_difference_of_two_runs(model: str, run: Path, tmp_path: Path) -> None:
     DirectJudge(model).evaluate(TEXTS, CRITERIA, run=tmp_path / "again")
     label_rows(tmp_path / "again")

@@ -99,7 +99,9 @@ class JudgeConfiguration:
     @property
     def learned_from(self) -> tuple[JsonObject, ...]:
         """Number, authors and date of the labels of each learned model."""
-        sources = (object_in(model.get("learned_from")) for model in self._models)
+        # A cascade stores the models of its steps too: each is told once.
+        models = {name: model for one in (self, *self.steps) for name, model in one.models.items()}
+        sources = (object_in(object_in(model).get("learned_from")) for model in models.values())
         return tuple(source for source in sources if source)
 
     @property
