@@ -33,6 +33,8 @@ _HOME_OF = {
     "Judge": "core.judges.judge",
     "LLM": "features.generate.llm",
     "Label": "core.domain.label",
+    "LearnSettings": "features.learning.names",
+    "LearnedJudge": "features.learning.names",
     "MPrometheusDirectJudge": "features.compat.prometheus",
     "MPrometheusPairwiseJudge": "features.compat.prometheus",
     "ModelError": "errors",
@@ -147,6 +149,8 @@ if TYPE_CHECKING:
     from adjudge.features.integrations.saved_run import Run as Run
     from adjudge.features.integrations.saved_run import aload_run as aload_run
     from adjudge.features.integrations.saved_run import load_run as load_run
+    from adjudge.features.learning.names import LearnedJudge as LearnedJudge
+    from adjudge.features.learning.names import LearnSettings as LearnSettings
     from adjudge.features.rag.judge import RagEvaluator as RagEvaluator
     from adjudge.features.rag.result import RagResult as RagResult
     from adjudge.features.rubrics.judge import RubricJudge as RubricJudge

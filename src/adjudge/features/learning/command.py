@@ -51,6 +51,12 @@ class LearnOptions:
     words_only: bool = option(
         "--words-only", is_flag=True, help="Learn from words alone, without the embedded model."
     )
+    states: Path | None = option(
+        "--states",
+        type=PATH,
+        help="File to keep the embedded model's states in (9 kB per row), so that the next call "
+        "reads only those of new rows.",
+    )
     cascade: bool = option(
         "--cascade",
         is_flag=True,
@@ -100,6 +106,8 @@ def learn(options: LearnOptions) -> int:
 
     if options.cross and not options.cascade:
         raise SetupError("--cross affects only the threshold of a cascade: add --cascade")
+    if options.states and options.words_only:
+        raise SetupError("--states keeps what the embedded model reads: leave out --words-only")
     source, _, model = options.source.partition(":")
     if source not in ("labels", "votes", "both") or (source != "labels") != bool(model):
         raise SetupError(
@@ -121,6 +129,7 @@ def learn(options: LearnOptions) -> int:
             cross=options.cross,
             risk=options.risk,
             delta=options.delta,
+            states=options.states,
         ),
     )
     with writing(options.output):

@@ -54,7 +54,8 @@ class JudgeFile:
     """The embedded model with its very weights and adapter; None for a head on words alone."""
     layers: tuple[int, ...]
     rows: tuple[str, ...]
-    """The rows that it learned from, by the beginning of their identities, sorted."""
+    """The rows that taught it or set its threshold, by the beginning of their identities, sorted.
+    """
     acceptance: Acceptance | None
     learned_from: JsonObject = field(default_factory=dict)
     """Number, authors and date of the labels, for people to read."""

@@ -65,6 +65,10 @@ class LearnSettings:
     """True to learn and set it from all labels by cross-validation, which proves nothing."""
     risk: float = RISK
     delta: float = DELTA
+    states: Path | None = None
+    """File in which the embedded model's states of rows are kept, so that the next call reads only
+    those of new rows; None: read all of them.
+    """
 
 
 class ComparedShape(TypedDict):
@@ -269,7 +273,7 @@ async def _learn(
                 "words alone ('adjudge models pull smollm2-135m' downloads them)"
             )
         )
-    rows, inside, dropped = await _read(rows, form, reader)
+    rows, inside, dropped = await _read(rows, form, reader, settings.states)
     notes += dropped
     _check_enough(rows, examples.criteria)
     data = Data.of(rows, form, inside)
@@ -299,9 +303,10 @@ async def _learn(
         head,
         reader.identity if reader else None,
         LAYERS if reader else (),
-        tuple(sorted(row.identity[:ROW_HASH] for row in learned.data.rows)),
+        # Rows that set the threshold are among them: on these, a cascade looks better than it is.
+        tuple(sorted(row.identity[:ROW_HASH] for row in data.rows)),
         threshold,
-        {**examples.learned_from, "rows": len(learned.data.rows)},
+        {**examples.learned_from, "rows": len(data.rows)},
         figures.to_dict(),
     )
     return file, figures, tuple(notes), everything.wrong()
@@ -320,7 +325,7 @@ def _reader() -> StateReader | None:
 
 
 async def _read(
-    rows: Sequence[Example], form: PromptForm, reader: StateReader | None
+    rows: Sequence[Example], form: PromptForm, reader: StateReader | None, kept: Path | None
 ) -> tuple[list[Example], list[Inside] | None, list[Message]]:
     """Return the rows that can be read, their states, and notes on the others."""
     prompts = [likelihood_prompt(row.ballot) for row in rows]
@@ -334,7 +339,10 @@ async def _read(
     inside: list[Inside] | None = None
     too_long = 0
     if reader is not None:
-        states_read = await reader.read_all(form, [prompts[place] for _, place in fitting])
+        asked = [prompts[place] for _, place in fitting]
+        states_read = await (
+            reader.read_new(form, asked, kept) if kept else reader.read_all(form, asked)
+        )
         pairs = [
             (row, states)
             for (row, _), states in zip(fitting, states_read, strict=True)
