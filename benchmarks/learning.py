@@ -16,6 +16,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from adjudge.features.local.libraries import import_numpy
@@ -25,12 +26,13 @@ import_numpy()  # with one thread, as commands do: more threads cost processor t
 import numpy as np
 from learning_sets import SOURCES, Row, Source
 
-from adjudge import DirectJudge
+from adjudge import DirectJudge, LearnedJudge
 from adjudge.core.domain.criteria import Criteria, yes_no_criteria
 from adjudge.core.domain.instance import Instance
 from adjudge.core.domain.question import question_of
 from adjudge.core.domain.vote import Ballot
 from adjudge.core.engine.likelihood import likelihood_prompt
+from adjudge.core.gateway.registry import EMBEDDED
 from adjudge.features.learning.acceptance import DELTA, RISK
 from adjudge.features.learning.examples import Example
 from adjudge.features.learning.figures import Sample
@@ -111,23 +113,14 @@ def _ballot(criteria: Criteria, row: Row) -> Ballot:
 
 
 def _inside(name: str, form: PromptForm, ballots: Sequence[Ballot], folder: Path) -> list[Inside]:
-    path = folder / f"{name}.npz"
-    if not path.exists():
-        reader = StateReader()
-        prompts = [likelihood_prompt(one) for one in ballots]
-        started = time.process_time()
-        found = [
-            one for one in asyncio.run(reader.read_all(form, prompts)) if isinstance(one, Inside)
-        ]
-        if len(found) != len(prompts):
-            raise RuntimeError(f"{name}: a text is too long")
-        print(f"states of {name}: {time.process_time() - started:.0f} CPU s, {len(found)} rows")
-        np.savez(path, states=[one.states for one in found], zero=[one.zero_shot for one in found])
-    kept = np.load(path)
-    return [
-        Inside(states, float(zero), 0, 0)
-        for states, zero in zip(kept["states"], kept["zero"], strict=True)
-    ]
+    prompts = [likelihood_prompt(one) for one in ballots]
+    started = time.process_time()
+    read = asyncio.run(StateReader().read_new(form, prompts, folder / f"{name}.npz"))
+    found = [one for one in read if isinstance(one, Inside)]
+    if len(found) != len(prompts):
+        raise RuntimeError(f"{name}: a text is too long")
+    print(f"states of {name}: {time.process_time() - started:.0f} CPU s, {len(found)} rows")
+    return found
 
 
 def _auc(data: Data, scores: Floats) -> float:
@@ -271,25 +264,25 @@ def timings(sets: Sequence[Set]) -> None:
 
 def verdict_costs(measured: Set, rows: int) -> None:
     """Print what a verdict of a learned judge takes, as a share of the embedded judge's."""
-    ballots = [row.ballot for row in measured.data.rows[:rows]]
-    form, prompts = PromptForm.of(ballots[0]), [likelihood_prompt(ballot) for ballot in ballots]
-    reader, judge = StateReader(), DirectJudge()
-    texts = [dict(ballot.instance.fields) for ballot in ballots]
-
-    def judge_learned() -> None:
-        asyncio.run(reader.read_all(form, prompts, to_end=False))
-
-    def judge_embedded() -> None:
-        judge.evaluate(texts, ballots[0].criteria)
-
-    times: dict[str, list[float]] = defaultdict(list)
-    for job in (judge_learned, judge_embedded) * 3:
-        started = time.process_time()
-        job()
-        times[job.__name__].append(time.process_time() - started)
-    share = min(times["judge_learned"]) / min(times["judge_embedded"])
+    examples = measured.data.rows
+    texts = [dict(row.ballot.instance.fields) for row in examples]
+    criteria = examples[0].ballot.criteria
+    taught, judged = slice(60), slice(60, 60 + rows)
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "judge.json")
+        LearnedJudge.fit(texts[taught], criteria, [row.answer for row in examples[taught]]).save(
+            path
+        )
+        times: dict[str, list[float]] = defaultdict(list)
+        for name in (f"learned/{path}", EMBEDDED) * 3:
+            judge = DirectJudge(name)  # a new one has no verdicts in memory
+            judge.evaluate(texts[:1], criteria)
+            started = time.process_time()
+            judge.evaluate(texts[judged], criteria)
+            times[name].append(time.process_time() - started)
+    learned, embedded = (min(seconds) for seconds in times.values())
     print(
-        f"a learned verdict takes {share:.2f} times the CPU of an embedded one "
+        f"a learned verdict takes {learned / embedded:.2f} times the CPU of an embedded one "
         f"({measured.name}, {rows} rows, the least of three rounds)"
     )
 
@@ -298,14 +291,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("clones", type=Path)
     parser.add_argument("--states", type=Path, default=Path("learning-states"))
+    parser.add_argument("--sets", help="names of sets, separated by commas; default: all")
     parser.add_argument("--splits", type=int, default=10)
     parser.add_argument("--shuffled", type=int, default=200)
     parser.add_argument("--promises", type=int, default=180)
     asked = parser.parse_args()
     asked.states.mkdir(parents=True, exist_ok=True)
-    sets = [Set.read(source, asked.clones, asked.states) for source in SOURCES]
+    names = asked.sets.split(",") if asked.sets else [source.name for source in SOURCES]
+    sources = [source for source in SOURCES if source.name in names]
+    if len(sources) != len(names):
+        parser.error(f"--sets: choose from {', '.join(source.name for source in SOURCES)}")
+    sets = [Set.read(source, asked.clones, asked.states) for source in sources]
     timings(sets)
-    verdict_costs(sets[3], 50)
+    verdict_costs(sets[-1], 50)
     promises(sets, asked.promises, 300, 0.9)
     promises(sets, asked.promises, 300, 0.95)
     shuffled(sets, asked.shuffled)

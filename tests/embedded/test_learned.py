@@ -126,6 +126,10 @@ def test_judges_new_texts_and_is_bound_to_its_model(
     assert [results[0].option, results[2].option] == ["Yes", "No"]
     content = json.loads(path.read_text())
     del content["checksum"]
+    content["head"]["states"] = content["head"]["words"]  # as many weights as there are words
+    path.write_text(json.dumps({**content, "checksum": content_hash(content)}))
+    with pytest.raises(SetupError, match="its parts are inconsistent"):
+        DirectJudge(f"learned/{path}").evaluate("A tide.", CRITERIA)
     content["model"] += "x"
     path.write_text(json.dumps({**content, "checksum": content_hash(content)}))
     with pytest.raises(SetupError, match="the weights, the adapter or the precision differ"):

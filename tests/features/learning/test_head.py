@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -53,6 +55,28 @@ def test_folded_weights_say_what_the_kernel_says() -> None:
     scores = kernel @ fit._solve(head.penalty)
     expected = head.curve(scores)
     assert np.allclose(head.log_odds(rows), expected, atol=0.05)
+
+
+def test_untaught_verdict_counts_but_is_never_reversed() -> None:
+    rows, answers = rows_of(60)
+    folds = folds_of([str(place) for place in range(60)])
+    helpful = Fit(rows, answers, np.ones(60), folds).head()
+    assert helpful.zero_shot > 0
+    against = replace(rows, zero_shot=-answers)
+    head = Fit(against, answers, np.ones(60), folds).head()
+    assert head.zero_shot == 0
+    without = replace(rows, zero_shot=None)
+    assert np.array_equal(
+        head.log_odds(against),
+        Fit(without, answers, np.ones(60), folds).head().log_odds(without),
+    )
+
+
+def test_one_extreme_verdict_counts_as_no_surer() -> None:
+    rows, answers = rows_of(60)
+    head = Fit(rows, answers, np.ones(60), folds_of([str(place) for place in range(60)])).head()
+    surest = [replace(rows, zero_shot=np.full(60, sure)) for sure in (10.0, 1e6, np.inf)]
+    assert len({tuple(head.log_odds(one)) for one in surest}) == 1
 
 
 def test_scores_that_run_against_the_answers_are_never_reversed() -> None:

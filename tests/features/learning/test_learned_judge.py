@@ -156,6 +156,7 @@ class TestRefused:
         [
             (lambda kept: kept["head"].update(intercept=9.0), "changed or damaged"),
             (lambda kept: kept.update(format="x"), "another format"),
+            (lambda kept: kept.update(format="adjudge learned judge 2"), "another format"),
             (lambda kept: kept.update(features="words 0"), "counts words differently"),
         ],
     )
@@ -171,6 +172,8 @@ class TestRefused:
         [
             lambda kept: kept["head"].update(words="AAAA"),
             lambda kept: kept["head"].update(intercept="1"),
+            lambda kept: kept["head"].update(zero_shot=-0.5),  # would reverse the verdict
+            lambda kept: kept["head"].update(zero_shot=0.5),  # without a model to ask
             lambda kept: kept["head"].update(curve=[1, 2, 3]),
             lambda kept: kept.update(form={}),
             lambda kept: kept.update(rows=[1]),

@@ -54,7 +54,7 @@ class LearnOptions:
     states: Path | None = option(
         "--states",
         type=PATH,
-        help="File to keep the embedded model's states in (9 kB per row), so that the next call "
+        help="File to keep the embedded model's states in (5 kB per row), so that the next call "
         "reads only those of new rows.",
     )
     cascade: bool = option(

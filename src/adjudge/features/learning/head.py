@@ -1,4 +1,5 @@
-"""The head: kernel ridge on states, words and simple features, and a logistic curve on its scores.
+"""The head: kernel ridge on states, words, simple features and the untaught verdict, and a logistic
+curve on its scores.
 
 All kernels are linear, so the result folds into one weight per feature and an intercept. The scores
 of left-out rows are exact: they equal those of a head that was fitted without the fold.
@@ -22,10 +23,13 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 FOLDS = 10
-SHARES = {"states": 1.0, "words": 0.5, "simple": 0.3}
-"""The weight of each kind of feature."""
+SHARES = {"states": 1.0, "words": 0.2, "simple": 0.05, "zero_shot": 0.3}
+"""The weight of each kind of feature. docs/learn.md says how they were chosen."""
+SHARES_WITHOUT_STATES = {"words": 0.5, "simple": 0.3}
 PENALTIES: tuple[float, ...] = tuple(10.0 ** (power / 2) for power in range(-4, 5))
 _STEPS = 50
+# Log-odds beyond which a verdict counts as no surer: one extreme row must not outweigh the others.
+_MOST_CERTAIN = 10.0
 # Keeps the logistic curve finite if scores separate the answers.
 _WEAK_PRIOR = 0.5
 # Log-odds per standard deviation of the scores. Scores left out by few rows run against the answers
@@ -41,8 +45,8 @@ class HeadRows:
     states: Floats | None
     """Rows by numbers; None for a head on words alone."""
     zero_shot: Floats | None
-    """Log-odds that the embedded model gives without having learned anything. The head does not use
-    them: as a second input of the curve they made heads that learned from few labels worse.
+    """Log-odds that the embedded model gives without having learned anything; None for a head that
+    does not use them.
     """
 
 
@@ -77,6 +81,8 @@ class LearnedHead:
     """A learned head. Every array is rounded as the file stores it."""
 
     states: NDArray[np.float16] | None
+    zero_shot: float
+    """Never negative: the untaught verdict is not reversed. If 0, it is not needed."""
     words: NDArray[np.float16]
     simple: NDArray[np.float32]
     bounds: NDArray[np.float32]
@@ -98,6 +104,8 @@ class LearnedHead:
         scores += plain @ self.simple.astype(np.float64)
         if self.states is not None and rows.states is not None:
             scores += rows.states @ self.states.astype(np.float64)
+        if self.zero_shot and rows.zero_shot is not None:
+            scores += _bounded(rows.zero_shot) * self.zero_shot
         return self.curve(scores)
 
 
@@ -153,19 +161,39 @@ class Fit:
         }
         if rows.states is not None:
             blocks["states"] = rows.states
+        if rows.zero_shot is not None:
+            blocks["zero_shot"] = _bounded(rows.zero_shot)[:, None]
+        shares = SHARES_WITHOUT_STATES if rows.states is None else SHARES
         self._blocks = {
-            name: _block(numbers, weights, SHARES[name], each=name == "simple")
+            name: _block(numbers, weights, shares[name], each=name in ("simple", "zero_shot"))
             for name, numbers in blocks.items()
         }
-        kernel = np.ones((len(answers), len(answers)))
+        self._root = np.sqrt(weights)
+        self._decompose()
+        if self._zero_shot_weight() < 0:
+            del self._blocks["zero_shot"]
+            self._decompose()
+
+    def _decompose(self) -> None:
+        kernel = np.ones((len(self._answers), len(self._answers)))
         for block in self._blocks.values():
             kernel += _gram(block.centred)
-        root = np.sqrt(weights)
-        self._root = root
+        root = self._root
         # One eigendecomposition serves all penalties and all folds.
         self._values, self._vectors = np.linalg.eigh(kernel * root[:, None] * root)
         self._values = np.maximum(self._values, 0.0)
         self._left_out = {penalty: self._scores_left_out(penalty) for penalty in PENALTIES}
+
+    def _zero_shot_weight(self) -> float:
+        """Return the weight of the untaught verdict in a head that learns from all rows; 0 if it is
+        left out.
+        """
+        if "zero_shot" not in self._blocks:
+            return 0.0
+        return float(self._fold_weights("zero_shot", self._solve(self._penalty()))[0])
+
+    def _penalty(self) -> float:
+        return self._best_penalty(np.ones(len(self._answers), bool))
 
     def left_out(self) -> LeftOut:
         """Return scores for rows whose penalty and curve were fitted without them."""
@@ -178,13 +206,16 @@ class Fit:
 
     def head(self) -> LearnedHead:
         """Return the head that has learned from all rows."""
-        penalty = self._best_penalty(np.ones(len(self._answers), bool))
+        penalty = self._penalty()
         dual = self._solve(penalty)
         words, plain = (self._fold_weights(name, dual) for name in ("words", "simple"))
         states = self._fold_weights("states", dual) if "states" in self._blocks else None
         kept_words, kept_plain = words.astype(np.float16), plain.astype(np.float32)
         kept_states = None if states is None else states.astype(np.float16)
+        zero_shot = _short(self._zero_shot_weight())
         intercept = float(dual.sum())
+        if zero_shot:
+            intercept -= float(self._blocks["zero_shot"].middle[0]) * zero_shot
         for name, block_weights in (
             ("words", kept_words),
             ("simple", kept_plain),
@@ -199,6 +230,7 @@ class Fit:
         bounds = np.stack([numbers.min(axis=0), numbers.max(axis=0)]).astype(np.float32)
         return LearnedHead(
             kept_states,
+            zero_shot,
             kept_words,
             kept_plain,
             bounds,
@@ -302,6 +334,10 @@ def _block(numbers: Floats, weights: Floats, share: float, *, each: bool) -> Blo
         total = spread.sum()
         scale = np.full(numbers.shape[1], np.sqrt(share / total) if total > 1e-12 else 0.0)
     return Block(numbers, middle, scale)
+
+
+def _bounded(zero_shot: Floats) -> Floats:
+    return np.clip(zero_shot, -_MOST_CERTAIN, _MOST_CERTAIN)
 
 
 def _gram(centred: Floats) -> Floats:

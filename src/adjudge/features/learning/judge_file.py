@@ -31,7 +31,7 @@ from adjudge.messages import Message, reason_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-FORMAT = "adjudge learned judge 2"
+FORMAT = "adjudge learned judge 3"
 ROW_HASH = 16
 """Letters of a row's identity that the file keeps."""
 _LARGEST = 8_000_000
@@ -146,6 +146,7 @@ class JudgeFile:
                 "intercept": head.intercept,
                 "curve": [head.curve.slope, head.curve.intercept],
                 "states": None if head.states is None else _pack(head.states),
+                "zero_shot": head.zero_shot,
                 "words": _pack(head.words),
                 "simple": _pack(head.simple),
                 "bounds": _pack(head.bounds),
@@ -171,8 +172,12 @@ def _judge(content: Mapping[str, Any]) -> JudgeFile:
     layers = tuple(int(layer) for layer in content["layers"])
     if (states is None) != (model is None) or bool(layers) != bool(model):
         raise ValueError("model")
+    zero_shot = _number(head["zero_shot"])
+    if zero_shot < 0 or (zero_shot and states is None):
+        raise ValueError("zero_shot")
     learned = LearnedHead(
         states,
+        zero_shot,
         _check_length(_unpack(head["words"], np.float16), 2 * BUCKETS),
         _check_length(_unpack(head["simple"], np.float32), SIMPLE),
         _check_length(_unpack(head["bounds"], np.float32), 2 * SIMPLE).reshape(2, SIMPLE),

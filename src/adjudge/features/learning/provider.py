@@ -8,6 +8,8 @@ from collections import OrderedDict
 from functools import cached_property
 from pathlib import Path
 
+import numpy as np
+
 from adjudge.core.domain.frozen_mapping import FrozenDict
 from adjudge.core.domain.json_types import JsonObject
 from adjudge.core.domain.message import (
@@ -135,8 +137,15 @@ class LearnedModel:
         if self._reader is None:
             rows, usage = HeadRows([texts], None, None), Usage(1)
         else:
-            inside = await self._reader.read(self.file.form, prompt, to_end=False)
-            rows = HeadRows([texts], unit_states(inside.states[None]), None)
+            # Only the untaught verdict needs the layers after the last one that is read.
+            inside = await self._reader.read(self.file.form, prompt, to_end=head.zero_shot > 0)
+            zero_shot = None if inside.zero_shot is None else np.array([inside.zero_shot])
+            rows = HeadRows([texts], unit_states(inside.states[None]), zero_shot)
+            if rows.states is None or head.states is None or len(head.states) != rows.states.size:
+                raise SetupError(
+                    "{name} cannot judge: its parts are inconsistent. Learn it again",
+                    name=self.name,
+                )
             usage = Usage(1, inside.tokens, 1, inside.reused)
         return float(head.log_odds(rows)[0]), usage
 

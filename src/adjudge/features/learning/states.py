@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from adjudge.features.learning.prompt_form import PromptForm
 
-LAYERS = (18, 21)
+LAYERS = (18,)
 """After how many of the embedded model's layers its states are read."""
 
 
