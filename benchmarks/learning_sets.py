@@ -261,4 +261,25 @@ SOURCES = (
         _rated("movieReviewSnippets", lambda rating: rating > 0),
         _VADER_PATH,
     ),
+    Package(
+        "critical",
+        *_VADER,
+        "Does the sentence criticise somebody or something?",
+        _rated("nytEditorialSnippets", lambda rating: rating < -0.5),
+        _VADER_PATH,
+    ),
+    Package(
+        "upset",
+        *_VADER,
+        "Is the writer upset?",
+        _rated("tweets", lambda rating: rating < -0.5),
+        _VADER_PATH,
+    ),
+    Package(
+        "praising",
+        *_VADER,
+        "Does the sentence praise the product?",
+        _rated("amazonReviewSnippets", lambda rating: rating > 0.5),
+        _VADER_PATH,
+    ),
 )

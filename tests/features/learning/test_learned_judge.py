@@ -91,6 +91,19 @@ def test_many_rows_are_cut_to_as_many_as_teach(monkeypatch: pytest.MonkeyPatch) 
     ]
 
 
+def test_contradicting_labels_of_one_text_teach_nothing(learned: LearnedJudge) -> None:
+    texts, labels = rows_of(120)
+    texts, labels = [*texts, "Who knows?", "Who knows?"], [*labels, "Yes", "No"]
+    orders = (slice(None), slice(None, None, -1))
+    for order in orders:
+        found = LearnedJudge.fit(texts[order], CRITERIA, labels[order], settings=WORDS)
+        assert found.file.text() == learned.file.text()
+        assert "1 row is left out because its annotators are evenly split" in map(str, found.notes)
+    texts, labels = [*texts, "Who knows?"], [*labels, "No"]
+    majority = LearnedJudge.fit(texts, CRITERIA, labels, settings=WORDS)
+    assert len(majority.file.rows) == 121
+
+
 def test_same_labels_make_the_same_bytes_in_any_order(learned: LearnedJudge) -> None:
     texts, labels = rows_of(120)
     again = LearnedJudge.fit(texts[::-1], CRITERIA, labels[::-1], settings=WORDS)
@@ -142,6 +155,15 @@ class TestRefused:
         criteria = Criteria("x", "How?", [CriteriaOption(one) for one in "abc"])
         with pytest.raises(SetupError, match="two options"):
             LearnedJudge.fit(["t"] * 1 + [f"t{n}" for n in range(40)], criteria, ["a"] * 41)
+
+    @pytest.mark.parametrize("settings", [{"risk": 0.0}, {"risk": float("nan")}, {"delta": 2.0}])
+    def test_shares_that_promise_nothing(self, settings: dict[str, float]) -> None:
+        with pytest.raises(SetupError, match="must be between 0 and 1"):
+            LearnSettings(cascade=True, **settings)  # type: ignore[arg-type]
+
+    def test_cross_without_a_cascade(self) -> None:
+        with pytest.raises(SetupError, match="set 'cascade' too"):
+            LearnSettings(cross=True)
 
     def test_another_criterion(self, path: Path) -> None:
         with pytest.raises(SetupError, match="another criterion"):

@@ -12,6 +12,7 @@ import numpy as np
 
 from adjudge.core.aio.event_loop import run
 from adjudge.core.domain.criteria import Criteria
+from adjudge.core.domain.instance import Instance
 from adjudge.core.domain.json_document import fill
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.question import question_of
@@ -39,6 +40,7 @@ from adjudge.features.learning.judge_file import ROW_HASH, JudgeFile
 from adjudge.features.learning.prompt_form import OtherPrompt, PromptForm
 from adjudge.features.learning.states import LAYERS, Inside, StateReader
 from adjudge.messages import Message, plural
+from adjudge.trust.rows import majority
 from adjudge.trust.usable_labels import nonzero
 
 if TYPE_CHECKING:
@@ -69,6 +71,15 @@ class LearnSettings:
     """File in which the embedded model's states of rows are kept, so that the next call reads only
     those of new rows; None: read all of them.
     """
+
+    def __post_init__(self) -> None:
+        for name, share in (("risk", self.risk), ("delta", self.delta)):
+            if not 0 < share < 1:
+                raise SetupError(
+                    "{name} must be between 0 and 1, not {value}", name=name, value=share
+                )
+        if self.cross and not self.cascade:
+            raise SetupError("'cross' affects only the threshold of a cascade: set 'cascade' too")
 
 
 class ComparedShape(TypedDict):
@@ -184,7 +195,8 @@ class LearnedJudge:
                 "there must be one label per instance, and one group per instance if there "
                 "are groups"
             )
-        rows, identities = [], set()
+        first: dict[str, tuple[int, Instance]] = {}
+        answers: dict[str, list[str]] = {}
         for number, (item, label) in enumerate(zip(instances, labels, strict=True)):
             instance = as_instance(item, "response")
             if label not in criteria.option_names:
@@ -195,9 +207,13 @@ class LearnedJudge:
                     name=criteria.name,
                     options=", ".join(criteria.option_names),
                 )
-            if instance.identity in identities:
+            first.setdefault(instance.identity, (number, instance))
+            answers.setdefault(instance.identity, []).append(label)
+        rows = []
+        for identity, (number, instance) in first.items():
+            answer = majority(answers[identity])
+            if answer is None:  # contradicting labels of one text teach nothing
                 continue
-            identities.add(instance.identity)
             ballot = Ballot(
                 criteria,
                 instance,
@@ -207,20 +223,25 @@ class LearnedJudge:
                 language,
                 mode="likelihood",
             )
-            group = groups[number] if groups else instance.identity
-            rows.append(Example(instance.identity, str(number + 1), ballot, label, group))
+            group = groups[number] if groups else identity
+            rows.append(Example(identity, str(number + 1), ballot, str(answer), group))
         kept_rows, left_out = at_most(rows)
         repeated = plural(
             "{count} repeated row is left out",
             "{count} repeated rows are left out",
-            len(labels) - len(rows),
+            len(labels) - len(first),
+        )
+        evenly_split = plural(
+            "{count} row is left out because its annotators are evenly split",
+            "{count} rows are left out because their annotators are evenly split",
+            len(first) - len(rows),
         )
         examples = Examples(
             criteria,
             kept_rows,
             "",
             {"labels": len(kept_rows)},
-            list(nonzero(repeated, left_out)),
+            list(nonzero(repeated, evenly_split, left_out)),
         )
         return await cls.afrom_examples(examples, settings or LearnSettings())
 
