@@ -161,7 +161,7 @@ class Fit:
         }
         if rows.states is not None:
             blocks["states"] = rows.states
-        if rows.zero_shot is not None:
+        if rows.zero_shot is not None and _agree(rows.zero_shot, answers, weights):
             blocks["zero_shot"] = _bounded(rows.zero_shot)[:, None]
         shares = SHARES_WITHOUT_STATES if rows.states is None else SHARES
         self._blocks = {
@@ -170,7 +170,7 @@ class Fit:
         }
         self._root = np.sqrt(weights)
         self._decompose()
-        if self._zero_shot_weight() < 0:
+        if self._zero_shot_weight() < 0:  # beside the states, though it agrees on its own
             del self._blocks["zero_shot"]
             self._decompose()
 
@@ -334,6 +334,13 @@ def _block(numbers: Floats, weights: Floats, share: float, *, each: bool) -> Blo
         total = spread.sum()
         scale = np.full(numbers.shape[1], np.sqrt(share / total) if total > 1e-12 else 0.0)
     return Block(numbers, middle, scale)
+
+
+def _agree(zero_shot: Floats, answers: Floats, weights: Floats) -> bool:
+    """Return True if the untaught verdict is surer of the first option where it is right."""
+    certainty = _bounded(zero_shot)
+    centred = certainty - np.average(certainty, weights=weights)
+    return bool((weights * centred * answers).sum() > 0)
 
 
 def _bounded(zero_shot: Floats) -> Floats:
