@@ -161,7 +161,7 @@ class Fit:
         }
         if rows.states is not None:
             blocks["states"] = rows.states
-        if rows.zero_shot is not None and _agree(rows.zero_shot, answers, weights):
+        if rows.zero_shot is not None:
             blocks["zero_shot"] = _bounded(rows.zero_shot)[:, None]
         shares = SHARES_WITHOUT_STATES if rows.states is None else SHARES
         self._blocks = {
@@ -169,18 +169,30 @@ class Fit:
             for name, numbers in blocks.items()
         }
         self._root = np.sqrt(weights)
-        self._decompose()
-        if self._zero_shot_weight() < 0:  # beside the states, though it agrees on its own
+        kernel = self._kernel()
+        if "zero_shot" in self._blocks:
+            untaught = _gram(self._blocks["zero_shot"].centred * self._root[:, None])
+            # One penalty shows in a moment what the decomposition of all would show, mostly.
+            dual = np.linalg.solve(kernel + untaught + np.eye(len(answers)), self._root * answers)
+            if self._root * dual @ self._blocks["zero_shot"].centred[:, 0] >= 0:
+                self._decompose(kernel + untaught)
+                if self._zero_shot_weight() >= 0:
+                    return
             del self._blocks["zero_shot"]
-            self._decompose()
+        self._decompose(kernel)
 
-    def _decompose(self) -> None:
+    def _kernel(self) -> Floats:
+        """Return the kernel of everything but the untaught verdict."""
         kernel = np.ones((len(self._answers), len(self._answers)))
-        for block in self._blocks.values():
-            kernel += _gram(block.centred)
-        root = self._root
+        for name, block in self._blocks.items():
+            if name != "zero_shot":
+                kernel += _gram(block.centred)
+        weighted: Floats = kernel * self._root[:, None] * self._root
+        return weighted
+
+    def _decompose(self, kernel: Floats) -> None:
         # One eigendecomposition serves all penalties and all folds.
-        self._values, self._vectors = np.linalg.eigh(kernel * root[:, None] * root)
+        self._values, self._vectors = np.linalg.eigh(kernel)
         self._values = np.maximum(self._values, 0.0)
         self._left_out = {penalty: self._scores_left_out(penalty) for penalty in PENALTIES}
 
@@ -334,13 +346,6 @@ def _block(numbers: Floats, weights: Floats, share: float, *, each: bool) -> Blo
         total = spread.sum()
         scale = np.full(numbers.shape[1], np.sqrt(share / total) if total > 1e-12 else 0.0)
     return Block(numbers, middle, scale)
-
-
-def _agree(zero_shot: Floats, answers: Floats, weights: Floats) -> bool:
-    """Return True if the untaught verdict is surer of the first option where it is right."""
-    certainty = _bounded(zero_shot)
-    centred = certainty - np.average(certainty, weights=weights)
-    return bool((weights * centred * answers).sum() > 0)
 
 
 def _bounded(zero_shot: Floats) -> Floats:
