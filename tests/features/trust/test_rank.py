@@ -219,13 +219,14 @@ class TestGroups:
         return tmp_path
 
     def test_intervals_redraw_groups(self, grouped: Path) -> None:
+        orders: dict[str, list[str | Path]] = {
+            "alone": [grouped / "alone"],
+            "named": [grouped / "alone", "--cluster", "talk"],
+            "stored": [grouped / "run"],
+        }
         boards = {
             name: json.loads(commands.adjudge("rank", *arguments, "--json").stdout)["results"][0]
-            for name, arguments in {
-                "alone": [grouped / "alone"],
-                "named": [grouped / "alone", "--cluster", "talk"],
-                "stored": [grouped / "run"],
-            }.items()
+            for name, arguments in orders.items()
         }
 
         def width(name: str) -> float:
