@@ -15,20 +15,26 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 import select
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from time import monotonic
+from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary, WeakSet
 
 import aiohttp
 from aiohttp.client_proto import ResponseHandler
 from aiohttp.connector import Connection
 from aiohttp.http_exceptions import HttpProcessingError
+from yarl import URL
 
 from adjudge.core.domain.json_types import JsonObject
 from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.messages import Message
+
+if TYPE_CHECKING:
+    from multidict import CIMultiDictProxy
 
 _LOG = logging.getLogger("adjudge.gateway")
 
@@ -38,7 +44,10 @@ _MOST_IDS = 4096
 _TRIALS = 2
 _LONGEST_HOLD = 1.0
 _SHORTEST_HOLD = 0.005
-_CONNECT_SECONDS = 30
+# A request that timed out here was not sent, so that it does not count as paid.
+TIMEOUT = aiohttp.ClientTimeout(total=None, sock_connect=30)
+_INFORMATION = frozenset(range(100, 200)) - {101}
+_LINE_BREAK = re.compile("[\r\n\0]")
 _ID_HEADERS = ("x-request-id", "request-id", "x-amzn-requestid")
 # Connections that have carried a request.
 _may_carry_another: WeakKeyDictionary[ResponseHandler, bool] = WeakKeyDictionary()
@@ -67,45 +76,127 @@ class ReplyOrigin:
     """Hash of the id in the reply's headers."""
 
 
-class Response(aiohttp.ClientResponse):
-    """A response that knows its connection even after that has returned to the pool."""
+class PostHead:
+    """The part of POST requests to one address that is the same for every body: how to connect, and
+    the headers.
 
-    origin: ReplyOrigin
+    aiohttp's session prepares both for each request, which takes longer than to send it and to
+    read its reply.
+    """
+
+    def __init__(self, url: str, headers: Mapping[str, str], proxy: str | None) -> None:
+        try:
+            address = URL(url)
+        except ValueError as error:
+            raise aiohttp.InvalidURL(url) from error
+        if address.scheme not in ("http", "https") or not address.raw_host:
+            raise aiohttp.InvalidURL(url)
+        self.request = aiohttp.ClientRequest(
+            "POST",
+            address,  # a login in it becomes a header
+            headers=dict(headers),
+            proxy=URL(proxy) if proxy else None,
+            loop=asyncio.get_running_loop(),
+        )
+        """Tells the connector where to, and through which proxy; it is never sent itself."""
+        if self.request.auth and any(name.lower() == "authorization" for name in headers):
+            raise ValueError("there is a login in the address and one in the headers")
+        self.request.url = self.request.url.with_user(None)
+        del self.request.headers["Content-Length"]
+        self._lines: dict[bool, bytes] = {}
+
+    def lines(self, *, closes: bool) -> bytes:
+        """Return everything up to the length of the body.
+
+        ``closes``: the server is to close the connection after its reply. Only called with a
+        connection: the connector adds the login of a proxy to the headers.
+        """
+        if closes not in self._lines:
+            request = self.request
+            is_whole = request.proxy is not None and not request.is_ssl()
+            target = str(request.url) if is_whole else request.url.raw_path_qs
+            headers = [f"{name}: {value}" for name, value in request.headers.items()]
+            if closes and "Connection" not in request.headers:
+                headers.append("Connection: close")
+            if any(map(_LINE_BREAK.search, headers)):
+                raise ValueError("a header has a line break")
+            lines = "\r\n".join((f"POST {target} HTTP/1.1", *headers, "Content-Length: "))
+            self._lines[closes] = lines.encode()
+        return self._lines[closes]
 
 
-class QuietRequest(aiohttp.ClientRequest):
-    """A request that is only written to a connection on which nothing else can arrive."""
+class Post:
+    """A POST request that is written in one piece, and its response.
 
-    async def send(self, conn: Connection) -> aiohttp.ClientResponse:
-        carrier = conn.protocol
+    Example: ``async with Post(connector, head, body) as response: …``
+    """
+
+    status: int
+    headers: CIMultiDictProxy[str]
+    content: aiohttp.StreamReader
+    connection: Connection
+
+    def __init__(self, connector: aiohttp.TCPConnector, head: PostHead, body: bytes) -> None:
+        self._connector, self._head, self._body = connector, head, body
+
+    async def __aenter__(self) -> Post:
+        """Send the request, and wait for the headers of its reply."""
+        try:
+            connection = await self._connector.connect(self._head.request, [], TIMEOUT)
+        except TimeoutError as error:
+            raise aiohttp.ConnectionTimeoutError from error
+        try:
+            carrier = self._write(connection)
+            message, self.content = await carrier.read()
+            while message.code in _INFORMATION:
+                message, self.content = await carrier.read()
+        except BaseException:
+            connection.close()
+            raise
+        self.status, self.headers, self.connection = message.code, message.headers, connection
+        return self
+
+    def _write(self, connection: Connection) -> ResponseHandler:
+        """Write the request to a connection on which nothing else can arrive."""
+        carrier, transport = connection.protocol, connection.transport
         assert carrier is not None
-        is_first = carrier not in _may_carry_another
-        if not is_first:
+        carrier.set_response_params(read_until_eof=True)
+        may_carry_another = _may_carry_another.get(carrier)
+        self._carrier, self._is_first = carrier, may_carry_another is None
+        if may_carry_another is not None:
             if carrier.should_close:  # a message, or a part of one, is in its buffer
                 raise UnsolicitedReply
             # The pool hands out connections that were not released for another request, too.
             # Bytes that wait in the kernel may also be the server's goodbye.
-            if not _may_carry_another[carrier] or _is_readable(carrier.transport):
+            if not may_carry_another or _is_readable(transport):
                 raise StaleConnection
         _may_carry_another[carrier] = False
-        response = await super().send(conn)
-        assert isinstance(response, Response)
-        response.origin = ReplyOrigin(carrier, is_first)
-        return response
+        if transport is None or transport.is_closing():
+            raise aiohttp.ClientConnectionResetError("the connection is closing")
+        lines, body = self._head.lines(closes=self._connector.force_close), self._body
+        transport.write(b"%b%d\r\n\r\n%b" % (lines, len(body), body))
+        return carrier
 
+    async def __aexit__(self, *_: object) -> None:
+        self.connection.release()  # which closes it unless the reply was read to its end
 
-def origin_of(response: aiohttp.ClientResponse) -> ReplyOrigin | None:
-    """Return the origin of a reply, with the id from its headers; None for a single-use
-    connection.
-    """
-    if not isinstance(response, Response):
-        return None
-    header_id = _hash_of(map(response.headers.get, _ID_HEADERS))
-    return ReplyOrigin(response.origin.carrier, response.origin.is_first, header_id)
+    def close(self) -> None:
+        """Close the connection, because the rest of the reply is not wanted."""
+        self.connection.close()
+
+    @property
+    def origin(self) -> ReplyOrigin | None:
+        """The origin of the reply, with the id from its headers; None for a single-use
+        connection.
+        """
+        if self._connector.force_close:
+            return None
+        header_id = _hash_of(map(self.headers.get, _ID_HEADERS))
+        return ReplyOrigin(self._carrier, self._is_first, header_id)
 
 
 @contextmanager
-def ends_with_connection(response: aiohttp.ClientResponse) -> Iterator[None]:
+def ends_with_connection(response: aiohttp.ClientResponse | Post) -> Iterator[None]:
     """End a wait for the rest of a reply with an error if its connection closes.
 
     aiohttp closes a connection whose chunks cannot be read, and does not tell the reader.
@@ -253,13 +344,13 @@ def _hash_of(ids: Iterable[object]) -> int | None:
     return next((hash(str(id)) for id in ids if isinstance(id, str | int) and id), None)
 
 
-def open_session(*, reuses: bool) -> aiohttp.ClientSession:
-    """Open a session of the running loop, with or without reusable connections."""
+def open_connector(*, reuses: bool) -> aiohttp.TCPConnector:
+    """Return a pool of connections of the running loop, which may be reusable or not."""
+    return aiohttp.TCPConnector(limit=0, force_close=not reuses)
+
+
+def open_session(connector: aiohttp.TCPConnector) -> aiohttp.ClientSession:
+    """Open a session of the running loop, for requests that are no short POST."""
     return aiohttp.ClientSession(
-        connector=aiohttp.TCPConnector(limit=0, force_close=not reuses),
-        cookie_jar=aiohttp.DummyCookieJar(),
-        # A request that timed out here was not sent, so that it does not count as paid.
-        timeout=aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_SECONDS),
-        request_class=QuietRequest if reuses else aiohttp.ClientRequest,
-        response_class=Response if reuses else aiohttp.ClientResponse,
+        connector=connector, cookie_jar=aiohttp.DummyCookieJar(), timeout=TIMEOUT
     )

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     import aiohttp
 
-    from adjudge.core.gateway.connections import Peer, ReplyOrigin
+    from adjudge.core.gateway.connections import Peer, Post, PostHead, ReplyOrigin
 
     Content = str | BinaryIO | aiohttp.FormData
     """The body of a request. Files and forms are sent piece by piece."""
@@ -166,6 +166,13 @@ class Endpoint:
     def host(self) -> str:
         return redact.host_of(self.url)
 
+    @cached_property
+    def post_head(self) -> PostHead:
+        """The start of every POST request to this endpoint."""
+        from adjudge.core.gateway.connections import PostHead
+
+        return PostHead(self.url, self.headers, proxy_for(self.url))
+
     def error(self, kind: type[ModelError], message: str, hint: str = "") -> ModelError:
         """Return an error that names this provider and model."""
         return kind(message, provider=self.provider, model=self.model, hint=hint)
@@ -293,24 +300,28 @@ async def _answer(
     import aiohttp
     from aiohttp.http_exceptions import HttpProcessingError
 
-    from adjudge.core.gateway.connections import StaleConnection, UnsolicitedReply, origin_of
+    from adjudge.core.gateway.connections import Post, StaleConnection, UnsolicitedReply
 
     client, proxy, content = http_client(), proxy_for(endpoint.url), body and body()
-    data = content.encode() if isinstance(content, str) else content
     while True:
         # A server that ever mixed up two replies gets a new connection for each request.
         is_shared = may_reuse and peer is not None and peer.is_reused
-        session = client.session if is_shared else client.single_use
-        try:
-            # Redirects are not followed: a key goes to the host it was meant for.
-            async with session.request(
+        connector = client.shared if is_shared else client.single_use
+        # Redirects are not followed: a key goes to the host it was meant for.
+        pending = (
+            Post(connector, endpoint.post_head, content.encode())
+            if isinstance(content, str)
+            else client.session.request(
                 method,
                 endpoint.url,
-                data=data,
+                data=content,
                 headers=endpoint.headers,
                 proxy=proxy,
                 allow_redirects=False,
-            ) as response:
+            )
+        )
+        try:
+            async with pending as response:
                 raw = await _body(response, client.large[endpoint.host], permits)
                 break
         # The stale connection is closed now and the request was not sent, so sending it is safe.
@@ -328,13 +339,14 @@ async def _answer(
     secrets = endpoint.secrets | set(redact.secrets_in(proxy)) if proxy else endpoint.secrets
     status = response.status
     wait = None if status in _GOOD else _wait(response.headers)
-    return _Answer(
-        status, wait, redact.strike_out(raw, secrets), origin_of(response), hash(content)
-    )
+    origin = response.origin if isinstance(response, Post) else None
+    return _Answer(status, wait, redact.strike_out(raw, secrets), origin, hash(content))
 
 
 async def _body(
-    response: aiohttp.ClientResponse, large: asyncio.Semaphore, permits: list[asyncio.Semaphore]
+    response: aiohttp.ClientResponse | Post,
+    large: asyncio.Semaphore,
+    permits: list[asyncio.Semaphore],
 ) -> bytes:
     """Read the decompressed body piece by piece; raise _Unread if it is longer than MAX_REPLY bytes
     or compressed twice.
@@ -345,10 +357,13 @@ async def _body(
     # Each layer multiplies the size, so that a few kilobytes could fill the memory.
     if encodings and (len(encodings) > 1 or "," in encodings[0]):
         raise _Unread(Message("the server's answer is compressed more than once and was not read"))
-    body = bytearray()
-    while not response.content.at_eof():
-        with ends_with_connection(response):
-            piece = await response.content.readany()
+    body, content = bytearray(), response.content
+    while not content.at_eof():
+        if content.is_eof():  # all of it has come already, as nearly always
+            piece = content.read_nowait()
+        else:
+            with ends_with_connection(response):
+                piece = await content.readany()
         # Small replies need no permit. Only a few large ones may be in memory at once.
         if len(body) <= _LARGE < len(body) + len(piece):
             await large.acquire()
@@ -569,9 +584,11 @@ def _seconds_until(date: str) -> float:
 class _Client:
     """The connections and notes of one event loop."""
 
-    session: aiohttp.ClientSession
-    single_use: aiohttp.ClientSession
+    shared: aiohttp.TCPConnector
+    single_use: aiohttp.TCPConnector
     """For requests whose replies have no id: each gets a new connection."""
+    session: aiohttp.ClientSession
+    """For requests that are no short POST, over single-use connections."""
     peers: dict[str, Peer] = field(default_factory=dict)
     large: defaultdict[str, asyncio.Semaphore] = field(
         default_factory=lambda: defaultdict(lambda: asyncio.Semaphore(_LARGE_AT_ONCE))
@@ -612,9 +629,12 @@ def http_client() -> _Client:
     loop = asyncio.get_running_loop()
     client = _clients.get(loop)
     if client is None or client.session.closed:
-        from adjudge.core.gateway.connections import open_session
+        from adjudge.core.gateway.connections import open_connector, open_session
 
-        client = _clients[loop] = _Client(open_session(reuses=True), open_session(reuses=False))
+        single_use = open_connector(reuses=False)
+        client = _clients[loop] = _Client(
+            open_connector(reuses=True), single_use, open_session(single_use)
+        )
     return client
 
 
@@ -622,8 +642,8 @@ async def close_session() -> None:
     """Close the running loop's connections."""
     client = _clients.pop(asyncio.get_running_loop(), None)
     if client is not None:
-        await client.session.close()
-        await client.single_use.close()
+        await client.shared.close()
+        await client.session.close()  # with its connector
 
 
 before_leaving(close_session)

@@ -327,7 +327,7 @@ def grows_into_other(verdict: Verdict, note: str, question: Question) -> bool:
 
     "Correct. But incomplete." is not the option "Correct" if there is a "Correct, but incomplete".
     """
-    if not _is_part_of_label(verdict.option, question.labels):
+    if not is_part_of_label(verdict.option, question.labels):
         return False
     option_words = _content(verdict.option)
     spoken = option_words | _content(sentences_of(note)[0])
@@ -335,7 +335,7 @@ def grows_into_other(verdict: Verdict, note: str, question: Question) -> bool:
 
 
 @lru_cache(maxsize=1024)
-def _is_part_of_label(option: str, labels: tuple[str, ...]) -> bool:
+def is_part_of_label(option: str, labels: tuple[str, ...]) -> bool:
     """Return True if a label has all words of the option, and more."""
     option_words = _content(option)
     return any(option_words < _content(label) for label in labels)

@@ -65,6 +65,14 @@ def reading_of(data: JsonObject, mended: bool, question: Question) -> Reading | 
 
     A correction without a verdict is unreadable.
     """
+    if not mended and _is_as_asked(data, question):
+        verdict = Chosen(str(data["selected_option"]), explanation_of(data))
+        return Reading(Outcome.OK, verdict, data=data)
+    return full_reading(data, mended, question)
+
+
+def full_reading(data: JsonObject, mended: bool, question: Question) -> Reading | None:
+    """Like ``reading_of``, without its shortcut for objects that are as they were asked for."""
     verdict_value = _verdict_value(data, keys_of(question))
     if verdict_value is None or _is_form(verdict_value[0]):
         return SEVERAL if verdict_value is None and _corrects(data, question) else None
@@ -96,6 +104,23 @@ def reading_of(data: JsonObject, mended: bool, question: Question) -> Reading | 
         else replace(verdict, explanation=explanation)
     )
     return Reading(Outcome.REPAIRED if mended else Outcome.OK, verdict, data=data)
+
+
+def _is_as_asked(data: JsonObject, question: Question) -> bool:
+    """Return True if an object has only the two texts that were asked for: an explanation that is
+    filled in and one of the options.
+
+    There is no other key, so none can contradict the option.
+    """
+    option = data.get("selected_option")
+    return (
+        type(question) is Choice
+        and len(data) == 2
+        and question.labels.count(option) == 1
+        and "{" not in str(option)  # perhaps an object as text
+        and isinstance(data.get("explanation"), str)
+        and not _is_form(data)
+    )
 
 
 def _is_form(data: JsonObject) -> bool:

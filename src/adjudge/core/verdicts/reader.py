@@ -18,7 +18,12 @@ from adjudge.core.domain.question import Comparison, Question
 from adjudge.core.domain.reading import Reading
 from adjudge.core.domain.verdict import Chosen, Compared, best_of
 from adjudge.core.domain.vote import Ballot, Outcome
-from adjudge.core.verdicts.doubts import explains_otherwise, find_doubt, grows_into_other
+from adjudge.core.verdicts.doubts import (
+    explains_otherwise,
+    find_doubt,
+    grows_into_other,
+    is_part_of_label,
+)
 from adjudge.core.verdicts.lenient import decode_at, find_objects
 from adjudge.core.verdicts.objects import (
     RANKED_OTHERWISE,
@@ -150,7 +155,7 @@ def _read_object(data: JsonObject, mended: bool, question: Question) -> Reading 
     is_doubtful = any(
         explains_otherwise(text, verdict, question) for text in prose_of(data, question)
     )
-    is_part = any(
+    is_part = is_part_of_label(verdict.option, question.labels) and any(
         isinstance(text, str)
         and len(text.split()) <= _LONGEST_PART
         and grows_into_other(verdict, text, question)

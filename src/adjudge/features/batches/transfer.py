@@ -98,7 +98,7 @@ async def _append(endpoint: Endpoint, file: BinaryIO, part: Path) -> ModelError 
     # without compression: a range counts bytes of the transfer
     all_headers = {**endpoint.headers, "Accept-Encoding": "identity"}
     headers = {**all_headers, "Range": f"bytes={start}-"} if start else all_headers
-    pending = http_client().single_use.get(
+    pending = http_client().session.get(
         endpoint.url, headers=headers, proxy=proxy_for(endpoint.url), allow_redirects=False
     )
     async with pending as response:
