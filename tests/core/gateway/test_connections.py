@@ -14,6 +14,8 @@ from typing import Any
 import aiohttp
 import pytest
 
+from adjudge.core.gateway import connections
+from adjudge.core.gateway.connections import PostHead
 from adjudge.core.gateway.http import Endpoint, close_session, encoded_body, post_json
 from adjudge.core.gateway.proxies import proxy_for
 from adjudge.errors import ModelError
@@ -45,7 +47,7 @@ class Wire:
         self.before = before
         self.read: list[tuple[bytes, bytes]] = []
         """Head and body of each request."""
-        self.connections = 0
+        self.connections = self.ended = 0
 
     async def talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
@@ -56,6 +58,7 @@ class Wire:
                 assert length
                 self.read.append((head, await reader.readexactly(int(length[1]))))
                 writer.write(self.before + _REPLY % len(self.read))
+        self.ended += 1
         writer.close()
 
 
@@ -65,12 +68,19 @@ async def listening(
     tls: ssl.SSLContext | None = None,
 ) -> AsyncIterator[int]:
     """The port at which ``talk`` is spoken to."""
-    server = await asyncio.start_server(talk, "127.0.0.1", 0, ssl=tls)
+    talks = set()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        talks.add(asyncio.current_task())
+        await talk(reader, writer)
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0, ssl=tls)
     try:
         yield server.sockets[0].getsockname()[1]
     finally:
         await close_session()
         server.close()
+        await asyncio.gather(*filter(None, talks))
 
 
 async def by_session(endpoint: Endpoint, *, closes: bool) -> None:
@@ -155,6 +165,42 @@ def test_two_logins_are_not_sent() -> None:
         return wire
 
     assert not asyncio.run(ask()).read
+
+
+def test_idle_connections_are_closed_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "_KEPT", 0.05)
+
+    async def ask() -> list[tuple[int, int]]:
+        wire, counts = Wire(), []
+        async with listening(wire.talk) as port:
+            endpoint = Endpoint("", "m", f"http://127.0.0.1:{port}", {})
+            for pause in (0, 0, 0, 0, 0.3, 0):
+                await asyncio.sleep(pause)
+                counts.append((wire.connections, wire.ended))
+                await post_json(endpoint, BODY, reuses=True)
+            counts.append((wire.connections, wire.ended))
+        return counts
+
+    counts = asyncio.run(ask())
+    assert counts[3][0] == counts[4][0]  # one was used again
+    assert counts[4][0] == counts[4][1]  # all were closed
+    assert counts[5][0] == counts[4][0] + 1  # so that the next request opened one
+    assert counts[6][0] == counts[5][0]
+
+
+def test_connections_are_shared_by_requests_to_one_place() -> None:
+    async def places(*ways: tuple[str, str | None]) -> set[str]:
+        return {PostHead(url, {}, proxy).place for url, proxy in ways}
+
+    alike = ("https://h/v1/a", None), ("https://me:word@h:443/b?c#d", None)
+    assert len(asyncio.run(places(*alike))) == 1
+    others = (
+        ("http://h", None),
+        ("https://h:8", None),
+        ("https://i", None),
+        ("https://h", "http://p"),
+    )
+    assert len(asyncio.run(places(*alike, *others))) == 5
 
 
 # -- TLS ---------------------------------------------------------------------------

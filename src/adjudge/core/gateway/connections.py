@@ -15,13 +15,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import re
 import select
+from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from time import monotonic
 from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary, WeakSet
+from weakref import WeakSet
 
 import aiohttp
 from aiohttp.client_proto import ResponseHandler
@@ -49,27 +51,54 @@ TIMEOUT = aiohttp.ClientTimeout(total=None, sock_connect=30)
 _INFORMATION = frozenset(range(100, 200)) - {101}
 _LINE_BREAK = re.compile("[\r\n\0]")
 _ID_HEADERS = ("x-request-id", "request-id", "x-amzn-requestid")
-# Connections that have carried a request.
-_may_carry_another: WeakKeyDictionary[ResponseHandler, bool] = WeakKeyDictionary()
+# Seconds after which an idle connection is closed.
+_KEPT = 15.0
 # Connections whose end was waited for.
 _watched: WeakSet[ResponseHandler] = WeakSet()
 
 
-class StaleConnection(aiohttp.ClientError):
-    """Raised if an idle connection must not be used. Nothing was sent, so the request can use
-    another one.
-    """
+class Carrier:
+    """An open connection that may carry several requests, one after the other."""
 
+    def __init__(self, connection: Connection, place: str) -> None:
+        assert connection.protocol is not None
+        self.protocol = connection.protocol
+        self.place = place
+        """Where it leads to, and how."""
+        self.is_new = True
+        """Nothing was asked on it yet, so the next reply cannot be a late copy."""
+        self.is_idle = False
+        """It is kept for another request."""
+        self.idle_since = 0.0
+        self._connection = connection
 
-class UnsolicitedReply(StaleConnection):
-    """Raised if the server sent data on an idle connection without being asked."""
+    def close(self) -> None:
+        self._connection.close()
+
+    def release(self) -> None:
+        """Close the connection unless it is kept for another request."""
+        if not self.is_idle:
+            self.close()
+
+    @property
+    def is_readable(self) -> bool:
+        """Return True if bytes wait that the event loop has not read yet."""
+        transport = self.protocol.transport
+        socket = transport.get_extra_info("socket") if transport else None
+        if socket is None:
+            return False
+        if hasattr(select, "poll"):
+            poll = select.poll()
+            poll.register(socket.fileno(), select.POLLIN)
+            return bool(poll.poll(0))
+        return bool(select.select([socket], [], [], 0)[0])  # Windows: no limit on the number
 
 
 @light_dataclass(frozen=True)
 class ReplyOrigin:
     """The connection that a reply came on. It holds no headers, which may contain secrets."""
 
-    carrier: ResponseHandler
+    carrier: Carrier
     is_first: bool
     """Nothing else was asked on this connection before, so the reply cannot be a late copy."""
     header_id: int | None = None
@@ -102,6 +131,8 @@ class PostHead:
         if self.request.auth and any(name.lower() == "authorization" for name in headers):
             raise ValueError("there is a login in the address and one in the headers")
         self.request.url = self.request.url.with_user(None)
+        self.place = f"{self.request.url.origin()} through {proxy}"
+        """Requests to one place may share connections."""
         del self.request.headers["Content-Length"]
         self._lines: dict[bool, bytes] = {}
 
@@ -128,81 +159,91 @@ class PostHead:
 class Post:
     """A POST request that is written in one piece, and its response.
 
-    Example: ``async with Post(connector, head, body) as response: …``
+    Example: ``async with Post(connector, head, body, None, closes=True) as response: …``
     """
 
     status: int
     headers: CIMultiDictProxy[str]
     content: aiohttp.StreamReader
-    connection: Connection
 
-    def __init__(self, connector: aiohttp.TCPConnector, head: PostHead, body: bytes) -> None:
+    def __init__(
+        self,
+        connector: aiohttp.TCPConnector,
+        head: PostHead,
+        body: bytes,
+        carrier: Carrier | None,
+        *,
+        closes: bool,
+    ) -> None:
+        """``carrier``: a connection that is open already. ``closes``: False if the connection stays
+        open for whoever takes the ``origin``.
+        """
         self._connector, self._head, self._body = connector, head, body
+        self._carrier, self._closes, self._is_first = carrier, closes, True
 
     async def __aenter__(self) -> Post:
         """Send the request, and wait for the headers of its reply."""
+        carrier = self._carrier = self._carrier or await self._connect()
+        self._is_first, carrier.is_new = carrier.is_new, False
+        try:
+            protocol = self._write(carrier.protocol)
+            message, self.content = await protocol.read()
+            while message.code in _INFORMATION:
+                message, self.content = await protocol.read()
+        except BaseException:
+            carrier.close()
+            raise
+        self.status, self.headers = message.code, message.headers
+        return self
+
+    async def _connect(self) -> Carrier:
         try:
             connection = await self._connector.connect(self._head.request, [], TIMEOUT)
         except TimeoutError as error:
             raise aiohttp.ConnectionTimeoutError from error
-        try:
-            carrier = self._write(connection)
-            message, self.content = await carrier.read()
-            while message.code in _INFORMATION:
-                message, self.content = await carrier.read()
-        except BaseException:
-            connection.close()
-            raise
-        self.status, self.headers, self.connection = message.code, message.headers, connection
-        return self
+        return Carrier(connection, self._head.place)
 
-    def _write(self, connection: Connection) -> ResponseHandler:
-        """Write the request to a connection on which nothing else can arrive."""
-        carrier, transport = connection.protocol, connection.transport
-        assert carrier is not None
-        carrier.set_response_params(read_until_eof=True)
-        may_carry_another = _may_carry_another.get(carrier)
-        self._carrier, self._is_first = carrier, may_carry_another is None
-        if may_carry_another is not None:
-            if carrier.should_close:  # a message, or a part of one, is in its buffer
-                raise UnsolicitedReply
-            # The pool hands out connections that were not released for another request, too.
-            # Bytes that wait in the kernel may also be the server's goodbye.
-            if not may_carry_another or _is_readable(transport):
-                raise StaleConnection
-        _may_carry_another[carrier] = False
+    def _write(self, protocol: ResponseHandler) -> ResponseHandler:
+        transport, body = protocol.transport, self._body
+        protocol.set_response_params(read_until_eof=True)
         if transport is None or transport.is_closing():
             raise aiohttp.ClientConnectionResetError("the connection is closing")
-        lines, body = self._head.lines(closes=self._connector.force_close), self._body
+        lines = self._head.lines(closes=self._closes)
         transport.write(b"%b%d\r\n\r\n%b" % (lines, len(body), body))
-        return carrier
+        return protocol
 
-    async def __aexit__(self, *_: object) -> None:
-        self.connection.release()  # which closes it unless the reply was read to its end
+    async def __aexit__(self, kind: object, *_: object) -> None:
+        if self._closes or kind is not None:
+            self.close()
 
     def close(self) -> None:
-        """Close the connection, because the rest of the reply is not wanted."""
-        self.connection.close()
+        if self._carrier:
+            self._carrier.close()
+
+    @property
+    def protocol(self) -> ResponseHandler | None:
+        return self._carrier.protocol if self._carrier else None
 
     @property
     def origin(self) -> ReplyOrigin | None:
-        """The origin of the reply, with the id from its headers; None for a single-use
-        connection.
+        """The origin of the reply, with the id from its headers; None if its connection is
+        closed.
         """
-        if self._connector.force_close:
+        if self._carrier is None or self._closes:
             return None
         header_id = _hash_of(map(self.headers.get, _ID_HEADERS))
         return ReplyOrigin(self._carrier, self._is_first, header_id)
 
 
 @contextmanager
-def ends_with_connection(response: aiohttp.ClientResponse | Post) -> Iterator[None]:
+def ends_with_connection(
+    content: aiohttp.StreamReader, protocol: ResponseHandler | None
+) -> Iterator[None]:
     """End a wait for the rest of a reply with an error if its connection closes.
 
     aiohttp closes a connection whose chunks cannot be read, and does not tell the reader.
     """
-    content, connection = response.content, response.connection
-    if connection is None or connection.protocol is None:  # the reply is complete
+    if protocol is None:  # the reply is complete
         yield
         return
 
@@ -210,14 +251,13 @@ def ends_with_connection(response: aiohttp.ClientResponse | Post) -> Iterator[No
         if not content.is_eof() and content.exception() is None:
             content.set_exception(aiohttp.ClientPayloadError("the reply has no end"))
 
-    carrier = connection.protocol
-    closed = carrier.closed
+    closed = protocol.closed
     if closed is None:
         end()
         yield
         return
-    if carrier not in _watched:
-        _watched.add(carrier)
+    if protocol not in _watched:
+        _watched.add(protocol)
         closed.add_done_callback(asyncio.Future.exception)  # or it is logged as never retrieved
     closed.add_done_callback(end)
     try:
@@ -226,25 +266,18 @@ def ends_with_connection(response: aiohttp.ClientResponse | Post) -> Iterator[No
         closed.remove_done_callback(end)
 
 
-def _is_readable(transport: asyncio.BaseTransport | None) -> bool:
-    """Return True if bytes wait that the event loop has not read yet."""
-    socket = transport.get_extra_info("socket") if transport else None
-    if socket is None:
-        return False
-    if hasattr(select, "poll"):
-        poll = select.poll()
-        poll.register(socket.fileno(), select.POLLIN)
-        return bool(poll.poll(0))
-    return bool(select.select([socket], [], [], 0)[0])  # Windows: no limit on the number
-
-
 class Peer:
-    """A record of a server's replies, by their ids, that decides if its connections are shared."""
+    """A server: its idle connections, and a record of its replies, by their ids, that decides if
+    connections carry several requests.
+    """
 
     def __init__(self, host: str) -> None:
         self.is_reused = True
         """Whether its connections may carry several requests."""
         self._host = host
+        self._idle: defaultdict[str, deque[Carrier]] = defaultdict(deque)
+        """Place → its idle connections, the newest last."""
+        self._timer: asyncio.TimerHandle | None = None
         self._ids: dict[int, tuple[int, int]] = {}
         """Hashes of the latest ids, the newest last → hashes of the request and of the reply."""
         self._has_mixed_up = False
@@ -267,6 +300,49 @@ class Peer:
     def leave(self) -> None:
         self._is_on_trial = False
 
+    def take(self, place: str) -> Carrier | None:
+        """Return an idle connection on which nothing can arrive but the answer to the next request;
+        None if there is none.
+        """
+        idle, oldest = self._idle[place], monotonic() - _KEPT
+        while idle:
+            carrier = idle.pop()
+            carrier.is_idle = False
+            if carrier.protocol.is_connected() and carrier.idle_since > oldest:
+                if carrier.protocol.should_close:
+                    # The server sent a message, or a part of one, without being asked.
+                    self.is_reused = False
+                    self.close_idle()
+                # Bytes that wait in the kernel may also be the server's goodbye.
+                elif not carrier.is_readable:
+                    return carrier
+            carrier.close()
+        return None
+
+    def keep(self, carrier: Carrier) -> None:
+        """Keep a connection for the next request for a while, if its reply leaves it open."""
+        if carrier.protocol.should_close or not carrier.protocol.is_connected():
+            carrier.close()
+            return
+        carrier.is_idle, carrier.idle_since = True, monotonic()
+        self._idle[carrier.place].append(carrier)
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(_KEPT, self._close_old)
+
+    def _close_old(self) -> None:
+        self.close_idle(before=monotonic() - _KEPT)
+        if any(self._idle.values()):
+            self._timer = asyncio.get_running_loop().call_later(_KEPT, self._close_old)
+
+    def close_idle(self, before: float = math.inf) -> None:
+        """Close the connections that have been idle since ``before``."""
+        for idle in self._idle.values():
+            while idle and idle[0].idle_since <= before:
+                idle.popleft().close()
+        if self._timer:
+            self._timer.cancel()
+            self._timer = None
+
     async def is_followed(self, origin: ReplyOrigin, sent_at: float) -> bool:
         """Return True if more data follows a reply on a shared connection, and stop sharing the
         server's connections.
@@ -282,13 +358,13 @@ class Peer:
             remaining = 2 * self._slowest - taken + _SHORTEST_HOLD
             await asyncio.sleep(min(max(remaining, _SHORTEST_HOLD), _LONGEST_HOLD))
             self._trials_left -= 1
-        elif _is_readable(origin.carrier.transport):
+        elif origin.carrier.is_readable:
             # two rounds of the event loop read what waits in the kernel
             await asyncio.sleep(0)
             await asyncio.sleep(0)
         self._slowest = max(self._slowest, taken)
-        carrier = origin.carrier
-        is_followed = len(carrier) > 0 or isinstance(carrier.exception(), HttpProcessingError)
+        protocol = origin.carrier.protocol
+        is_followed = len(protocol) > 0 or isinstance(protocol.exception(), HttpProcessingError)
         if is_followed:
             self.is_reused = False
         return is_followed
@@ -320,7 +396,7 @@ class Peer:
             return True
         # One id alone does not show that they differ.
         if origin and self.is_reused and len(self._ids) > 1:
-            _may_carry_another[origin.carrier] = True
+            self.keep(origin.carrier)
         return True
 
     def _warn_of_mix_up(self) -> None:
@@ -342,15 +418,3 @@ def _hash_of(ids: Iterable[object]) -> int | None:
     none.
     """
     return next((hash(str(id)) for id in ids if isinstance(id, str | int) and id), None)
-
-
-def open_connector(*, reuses: bool) -> aiohttp.TCPConnector:
-    """Return a pool of connections of the running loop, which may be reusable or not."""
-    return aiohttp.TCPConnector(limit=0, force_close=not reuses)
-
-
-def open_session(connector: aiohttp.TCPConnector) -> aiohttp.ClientSession:
-    """Open a session of the running loop, for requests that are no short POST."""
-    return aiohttp.ClientSession(
-        connector=connector, cookie_jar=aiohttp.DummyCookieJar(), timeout=TIMEOUT
-    )

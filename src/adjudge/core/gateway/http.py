@@ -8,11 +8,10 @@ import math
 import os
 import re
 import time
-from collections import defaultdict
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from dataclasses import field
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from adjudge.core.aio.event_loop import before_leaving
@@ -37,12 +36,13 @@ if TYPE_CHECKING:
 
     import aiohttp
 
-    from adjudge.core.gateway.connections import Peer, Post, PostHead, ReplyOrigin
+    from adjudge.core.gateway.client import Answer, Client
+    from adjudge.core.gateway.connections import Peer, PostHead
 
     Content = str | BinaryIO | aiohttp.FormData
     """The body of a request. Files and forms are sent piece by piece."""
 
-_GOOD = (200, 201, 202)
+GOOD = (200, 201, 202)
 _RETRYABLE = frozenset({408, 409})
 # A gateway gave up on a server that it had passed the request to: the model may have answered.
 _AFTER_THE_MODEL = frozenset({408, 502, 504, 520, 524})
@@ -55,9 +55,8 @@ _HINTS = {
 }
 MAX_REPLY = 32_000_000
 """Bytes, after decompression. A longer body is not read."""
-_LARGE = 1_000_000
-# Large replies that are read at once from one host, so that many together do not fill the memory.
-_LARGE_AT_ONCE = 2
+LARGE = 1_000_000
+"""Bytes. Of longer replies only a few are in memory at once."""
 # Values in one JSON reply.
 # An empty list takes two bytes on the wire and thirty times as much here.
 _MOST_VALUES = 1_000_000
@@ -69,7 +68,6 @@ _NO_CREDIT = re.compile(
 _TOO_LARGE = re.compile(
     rb'max_tokens_exceeded|exceed_context_size|context_length|too many questions|"too_long"', re.I
 )
-_ACCOUNT_HEADERS = ("openai-organization", "openai-project", "anthropic-organization-id")
 # A character that makes every other one of its text take four bytes.
 _WIDE = re.compile(rb"[\xf0-\xf4]|\\u[dD][89abAB]")
 _encoded = json_writer()  # bodies are built here and hold no cycles
@@ -187,22 +185,8 @@ class Endpoint:
 Exchange = Coroutine[object, object, JsonDict]
 
 
-class _Unread(Exception):
+class Unread(Exception):
     """Raised for an answer whose body is not read; its text says why."""
-
-
-class _Answer(NamedTuple):
-    """The parts of an HTTP answer that are needed. No other header is kept."""
-
-    status: int
-    wait: float | None
-    """Seconds that the server asks for."""
-    raw: bytes
-    """The body without secrets."""
-    origin: ReplyOrigin | None
-    """The connection, if it may carry more requests."""
-    asked: int
-    """Hash of the request's body."""
 
 
 def post_json(endpoint: Endpoint, body: JsonObject, *, reuses: bool = False) -> Exchange:
@@ -238,44 +222,58 @@ async def _exchange(
     reuses: bool = False,
 ) -> JsonDict:
     permits: list[asyncio.Semaphore] = []  # until the answer is read and understood
-    peer = http_client().peer(endpoint.host) if reuses else None
-    may_reuse = peer is not None and peer.enter()
+    client = http_client()
+    answer: Answer | None = None
+    peer = client.peer(endpoint.host) if reuses else None
+    may_share = peer is not None and peer.enter()
     try:
         sent_at = time.monotonic()
         try:
-            answer = await _answer(method, endpoint, body, permits, peer, may_reuse=may_reuse)
-        except _Unread as reason:
+            answer = await client.ask(method, endpoint, body, permits, peer, may_share=may_share)
+        except Unread as reason:
             failure: AdjudgeError | None = endpoint.lost_reply(ModelError, str(reason))
         except no_answer() as trouble:
             failure = failure_for(endpoint, trouble)
         else:
-            failure = None if answer.status in _GOOD else error_for(endpoint, *answer[:3])
+            failure = None if answer.status in GOOD else error_for(endpoint, *answer[:3])
         if failure is not None:
             # Raised here and not below: the client's exceptions and the frames they come from hold
             # headers, and so the key.
             raise failure
+        assert answer is not None
         if peer and answer.origin and await peer.is_followed(answer.origin, sent_at):
             raise endpoint.lost_reply(
                 Unavailable, Message("the server sent more than one reply to a request")
             )
-        try:
-            data = _object(endpoint, answer.raw)
-        except ModelError:
-            if peer:  # perhaps the pieces of two replies
-                peer.is_reused = False
-            raise
-        if data.get("error") and not of_error:
-            raise _error_in(endpoint, data, answer.raw)
-        if peer and not peer.is_answer(answer.origin, data, answer.asked, hash(answer.raw)):
-            raise endpoint.lost_reply(
-                Unavailable, Message("the server sent an earlier reply a second time")
-            )
-        return data
+        return _object_in(answer, endpoint, peer, of_error=of_error)
     finally:
-        if peer and may_reuse:
+        if peer and may_share:
             peer.leave()
+        if answer and answer.origin:
+            answer.origin.carrier.release()
         for permit in permits:
             permit.release()
+
+
+def _object_in(
+    answer: Answer, endpoint: Endpoint, peer: Peer | None, *, of_error: bool
+) -> JsonDict:
+    """Return the object in an answer, if it is the answer to the request; else raise a
+    ModelError.
+    """
+    try:
+        data = _object(endpoint, answer.raw)
+    except ModelError:
+        if peer:  # perhaps the pieces of two replies
+            peer.is_reused = False
+        raise
+    if data.get("error") and not of_error:
+        raise _error_in(endpoint, data, answer.raw)
+    if peer and not peer.is_answer(answer.origin, data, answer.asked, hash(answer.raw)):
+        raise endpoint.lost_reply(
+            Unavailable, Message("the server sent an earlier reply a second time")
+        )
+    return data
 
 
 def no_answer() -> tuple[type[Exception], ...]:
@@ -285,99 +283,6 @@ def no_answer() -> tuple[type[Exception], ...]:
     from adjudge.core.gateway import http_trouble
 
     return http_trouble.NO_ANSWER
-
-
-async def _answer(
-    method: str,
-    endpoint: Endpoint,
-    body: Callable[[], Content] | None,
-    permits: list[asyncio.Semaphore],
-    peer: Peer | None,
-    *,
-    may_reuse: bool,
-) -> _Answer:
-    """Send a request and read its answer."""
-    import aiohttp
-    from aiohttp.http_exceptions import HttpProcessingError
-
-    from adjudge.core.gateway.connections import Post, StaleConnection, UnsolicitedReply
-
-    client, proxy, content = http_client(), proxy_for(endpoint.url), body and body()
-    while True:
-        # A server that ever mixed up two replies gets a new connection for each request.
-        is_shared = may_reuse and peer is not None and peer.is_reused
-        connector = client.shared if is_shared else client.single_use
-        # Redirects are not followed: a key goes to the host it was meant for.
-        pending = (
-            Post(connector, endpoint.post_head, content.encode())
-            if isinstance(content, str)
-            else client.session.request(
-                method,
-                endpoint.url,
-                data=content,
-                headers=endpoint.headers,
-                proxy=proxy,
-                allow_redirects=False,
-            )
-        )
-        try:
-            async with pending as response:
-                raw = await _body(response, client.large[endpoint.host], permits)
-                break
-        # The stale connection is closed now and the request was not sent, so sending it is safe.
-        except StaleConnection as stale:
-            if peer and isinstance(stale, UnsolicitedReply):
-                peer.is_reused = False
-        except (aiohttp.ClientPayloadError, aiohttp.ClientResponseError, HttpProcessingError):
-            if peer:  # perhaps a reply with pieces of a copy in it
-                peer.is_reused = False
-            raise
-    if date := response.headers.get("Date"):
-        client.dates[endpoint.host] = date, time.time()
-    if account := " ".join(filter(None, map(response.headers.get, _ACCOUNT_HEADERS))):
-        client.accounts[endpoint.host, endpoint.secret.reveal()] = account
-    secrets = endpoint.secrets | set(redact.secrets_in(proxy)) if proxy else endpoint.secrets
-    status = response.status
-    wait = None if status in _GOOD else _wait(response.headers)
-    origin = response.origin if isinstance(response, Post) else None
-    return _Answer(status, wait, redact.strike_out(raw, secrets), origin, hash(content))
-
-
-async def _body(
-    response: aiohttp.ClientResponse | Post,
-    large: asyncio.Semaphore,
-    permits: list[asyncio.Semaphore],
-) -> bytes:
-    """Read the decompressed body piece by piece; raise _Unread if it is longer than MAX_REPLY bytes
-    or compressed twice.
-    """
-    from adjudge.core.gateway.connections import ends_with_connection
-
-    encodings = response.headers.getall("Content-Encoding", ())
-    # Each layer multiplies the size, so that a few kilobytes could fill the memory.
-    if encodings and (len(encodings) > 1 or "," in encodings[0]):
-        raise _Unread(Message("the server's answer is compressed more than once and was not read"))
-    body, content = bytearray(), response.content
-    while not content.at_eof():
-        if content.is_eof():  # all of it has come already, as nearly always
-            piece = content.read_nowait()
-        else:
-            with ends_with_connection(response):
-                piece = await content.readany()
-        # Small replies need no permit. Only a few large ones may be in memory at once.
-        if len(body) <= _LARGE < len(body) + len(piece):
-            await large.acquire()
-            permits.append(large)
-        body += piece
-        if len(body) > MAX_REPLY:
-            response.close()
-            raise _Unread(
-                Message(
-                    "the reply is longer than {most} MB and was not read to the end",
-                    most=MAX_REPLY // 1_000_000,
-                )
-            )
-    return bytes(body)
 
 
 def failure_for(endpoint: Endpoint, trouble: BaseException) -> AdjudgeError:
@@ -423,7 +328,7 @@ def _object_of(pairs: list[tuple[str, JsonValue]]) -> JsonDict:
 
 
 def _object(endpoint: Endpoint, raw: bytes) -> JsonDict:
-    if len(raw) > _LARGE:
+    if len(raw) > LARGE:
         _check_large(endpoint, raw)
     try:
         data = json.loads(
@@ -534,7 +439,7 @@ def error_message(raw: bytes, secrets: Iterable[str] = ()) -> str:
     return _brief(redact.strike_out(str(inner).encode(errors="replace"), secrets))
 
 
-def _wait(headers: Mapping[str, str]) -> float | None:
+def wait_in(headers: Mapping[str, str]) -> float | None:
     """Return the seconds that a server asks for; ``Retry-After-Ms`` takes precedence over ``Retry-
     After``.
     """
@@ -580,34 +485,7 @@ def _seconds_until(date: str) -> float:
         return float("nan")
 
 
-@light_dataclass()
-class _Client:
-    """The connections and notes of one event loop."""
-
-    shared: aiohttp.TCPConnector
-    single_use: aiohttp.TCPConnector
-    """For requests whose replies have no id: each gets a new connection."""
-    session: aiohttp.ClientSession
-    """For requests that are no short POST, over single-use connections."""
-    peers: dict[str, Peer] = field(default_factory=dict)
-    large: defaultdict[str, asyncio.Semaphore] = field(
-        default_factory=lambda: defaultdict(lambda: asyncio.Semaphore(_LARGE_AT_ONCE))
-    )
-    dates: dict[str, tuple[str, float]] = field(default_factory=dict)
-    """Host → its last ``Date`` header, and our time when it came."""
-    accounts: dict[tuple[str, str], str] = field(default_factory=dict)
-    """Host and key → the account that the host last named."""
-
-    def peer(self, host: str) -> Peer:
-        """Return the record of a server's replies."""
-        if host not in self.peers:
-            from adjudge.core.gateway.connections import Peer
-
-            self.peers[host] = Peer(host)
-        return self.peers[host]
-
-
-_clients: WeakKeyDictionary[asyncio.AbstractEventLoop, _Client] = WeakKeyDictionary()
+_clients: WeakKeyDictionary[asyncio.AbstractEventLoop, Client] = WeakKeyDictionary()
 
 
 def _leave_to_parent() -> None:
@@ -624,17 +502,14 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_leave_to_parent)
 
 
-def http_client() -> _Client:
+def http_client() -> Client:
     """Return the connections of the running loop; open them if needed."""
     loop = asyncio.get_running_loop()
     client = _clients.get(loop)
-    if client is None or client.session.closed:
-        from adjudge.core.gateway.connections import open_connector, open_session
+    if client is None or client.closed:
+        from adjudge.core.gateway.client import Client
 
-        single_use = open_connector(reuses=False)
-        client = _clients[loop] = _Client(
-            open_connector(reuses=True), single_use, open_session(single_use)
-        )
+        client = _clients[loop] = Client()
     return client
 
 
@@ -642,8 +517,7 @@ async def close_session() -> None:
     """Close the running loop's connections."""
     client = _clients.pop(asyncio.get_running_loop(), None)
     if client is not None:
-        await client.shared.close()
-        await client.session.close()  # with its connector
+        await client.close()
 
 
 before_leaving(close_session)

@@ -80,6 +80,7 @@ _LEADING_LETTER = re.compile(r"\W*[A-Z]\s*[:–—]|\W*[A-Z] - ")
 _ENDS_IN_NO = re.compile(r"(?<!\bor )(?<!\bsays )(?<!\bsaid )\b(?:no|not)[\s.!]*\Z", re.IGNORECASE)
 _ENDS_IN_ANSWER = phrase("ends_in_answer")
 _YES_WORDS, _NO_WORDS = words("yes_words"), words("no_words")
+_YES_OR_NO = (*TWO_WAY_WORDS, *_YES_WORDS, *_NO_WORDS)
 _GRADE = re.compile(
     r"(?<![\w.,/])(\d{1,3})\s*(?:/|out of|of|из)\s*(\d{1,3})(?=\s*(?:[.,;:!)–—-]|\Z))",
     re.IGNORECASE,
@@ -379,8 +380,7 @@ def _may_answer(text: str, question: Question) -> bool:
     """Return True if the options are yes and no, or pass and fail, and the text has such a word."""
     if isinstance(question, Comparison) or not _have_polarity(question.labels):
         return False
-    text = text.casefold()
-    return any(word in text for word in (*TWO_WAY_WORDS, *_YES_WORDS, *_NO_WORDS))
+    return any(map(text.casefold().__contains__, _YES_OR_NO))
 
 
 @lru_cache(maxsize=256)
@@ -546,11 +546,12 @@ def _may_conclude(text: str, question: Question) -> bool:
     is_comparison = isinstance(question, Comparison)
     if is_comparison and _LETTER.search(text):
         return True
-    text = text.casefold()
+    is_in_text = text.casefold().__contains__
     if is_comparison:
-        return any(word in text for word in _CONCLUDING_WINNER)
-    is_named = any(label.casefold() in text for label in question.labels)
-    return is_named or any(word in text for word in _CONCLUDING)
+        return any(map(is_in_text, _CONCLUDING_WINNER))
+    return any(map(is_in_text, map(str.casefold, question.labels))) or any(
+        map(is_in_text, _CONCLUDING)
+    )
 
 
 def states_other(sentence: str, verdict: Verdict, question: Question) -> bool:
