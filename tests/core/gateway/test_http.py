@@ -16,9 +16,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adjudge import Reply
-from adjudge.core.gateway.http import Endpoint, Secret, error_message, retry_after
+from adjudge.core.gateway.http import Endpoint, Secret, error_message
 from adjudge.core.gateway.opener import open_model
 from adjudge.core.gateway.redaction import strike_out
+from adjudge.core.gateway.replies import retry_after
 from adjudge.errors import ModelError, ModelUnusable, RateLimited, Refused, Unavailable
 from support.asking import ask, ask_all, open_at
 from support.fake_provider import (

@@ -24,8 +24,8 @@ from adjudge.core.gateway.connections import (
     ReplyOrigin,
     ends_with_connection,
 )
-from adjudge.core.gateway.http import GOOD, LARGE, MAX_REPLY, Unread, wait_in
 from adjudge.core.gateway.proxies import proxy_for
+from adjudge.core.gateway.replies import GOOD, LARGE, MAX_REPLY, Unread, wait_in
 from adjudge.messages import Message
 
 if TYPE_CHECKING:

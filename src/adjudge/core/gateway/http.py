@@ -20,6 +20,7 @@ from adjudge.core.domain.json_writer import json_writer
 from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.gateway import redaction as redact
 from adjudge.core.gateway.proxies import proxy_for
+from adjudge.core.gateway.replies import GOOD, LARGE, MAX_REPLY, Unread, seconds_until
 from adjudge.errors import (
     AdjudgeError,
     ModelError,
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
     Content = str | BinaryIO | aiohttp.FormData
     """The body of a request. Files and forms are sent piece by piece."""
 
-GOOD = (200, 201, 202)
 _RETRYABLE = frozenset({408, 409})
 # A gateway gave up on a server that it had passed the request to: the model may have answered.
 _AFTER_THE_MODEL = frozenset({408, 502, 504, 520, 524})
@@ -53,10 +53,6 @@ _HINTS = {
     404: Message("check the model's name and the base URL"),
     413: Message("the text is too long for this model"),
 }
-MAX_REPLY = 32_000_000
-"""Bytes, after decompression. A longer body is not read."""
-LARGE = 1_000_000
-"""Bytes. Of longer replies only a few are in memory at once."""
 # Values in one JSON reply.
 # An empty list takes two bytes on the wire and thirty times as much here.
 _MOST_VALUES = 1_000_000
@@ -183,10 +179,6 @@ class Endpoint:
 
 
 Exchange = Coroutine[object, object, JsonDict]
-
-
-class Unread(Exception):
-    """Raised for an answer whose body is not read; its text says why."""
 
 
 def post_json(endpoint: Endpoint, body: JsonObject, *, reuses: bool = False) -> Exchange:
@@ -439,33 +431,10 @@ def error_message(raw: bytes, secrets: Iterable[str] = ()) -> str:
     return _brief(redact.strike_out(str(inner).encode(errors="replace"), secrets))
 
 
-def wait_in(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds that a server asks for; ``Retry-After-Ms`` takes precedence over ``Retry-
-    After``.
-    """
-    milliseconds = retry_after(headers.get("Retry-After-Ms"))
-    if milliseconds is not None:
-        return milliseconds / 1000
-    return retry_after(headers.get("Retry-After"))
-
-
-def retry_after(value: str | None) -> float | None:
-    """Return the seconds to wait by a ``Retry-After`` header (seconds or a date); None if it is
-    unreadable.
-    """
-    if value is None:
-        return None
-    try:
-        seconds = float(value)
-    except ValueError:
-        seconds = _seconds_until(value)
-    return max(0.0, seconds) if math.isfinite(seconds) else None
-
-
 def clock_ahead(endpoint: Endpoint) -> float | None:
     """Return how many seconds the server's clock was ahead at its last answer, if known."""
     date, heard = http_client().dates.get(endpoint.host, ("", 0.0))
-    ahead = _seconds_until(date) + time.time() - heard
+    ahead = seconds_until(date) + time.time() - heard
     return ahead if math.isfinite(ahead) else None
 
 
@@ -474,15 +443,6 @@ def account_of_key(endpoint: Endpoint) -> str:
     empty text.
     """
     return http_client().accounts.get((endpoint.host, endpoint.secret.reveal()), "")
-
-
-def _seconds_until(date: str) -> float:
-    from email.utils import parsedate_to_datetime
-
-    try:
-        return parsedate_to_datetime(date).timestamp() - time.time()
-    except (ValueError, TypeError, OverflowError):
-        return float("nan")
 
 
 _clients: WeakKeyDictionary[asyncio.AbstractEventLoop, Client] = WeakKeyDictionary()

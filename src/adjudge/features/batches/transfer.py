@@ -16,9 +16,9 @@ from adjudge.core.gateway.http import (
     http_client,
     no_answer,
     post_form,
-    retry_after,
 )
 from adjudge.core.gateway.proxies import proxy_for
+from adjudge.core.gateway.replies import retry_after
 from adjudge.errors import AdjudgeError, ModelError, Unavailable
 from adjudge.messages import Message
 

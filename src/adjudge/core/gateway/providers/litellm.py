@@ -20,10 +20,11 @@ from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.message import Capabilities, DecisionLimits, Reply, Request
 from adjudge.core.gateway.decisions.format import read_decision
 from adjudge.core.gateway.decisions.systemone import SystemOne
-from adjudge.core.gateway.http import Secret, error_message, is_too_large, retry_after
+from adjudge.core.gateway.http import Secret, error_message, is_too_large
 from adjudge.core.gateway.providers.base import Connection
 from adjudge.core.gateway.providers.openai_compatible import openai_reply, response_format
 from adjudge.core.gateway.redaction import strike_out, without_secrets
+from adjudge.core.gateway.replies import retry_after
 from adjudge.errors import ModelError, RateLimited, Refused, SetupError, Unavailable, Unreachable
 from adjudge.messages import Message
 

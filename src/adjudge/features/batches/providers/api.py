@@ -17,9 +17,10 @@ from typing import ClassVar, TypedDict
 
 from adjudge.core.domain.json_types import JsonDict, JsonObject, JsonValue, object_in
 from adjudge.core.domain.message import Reply, Request
-from adjudge.core.gateway.http import MAX_REPLY, Endpoint, error_for
+from adjudge.core.gateway.http import Endpoint, error_for
 from adjudge.core.gateway.providers.base import HttpProvider
 from adjudge.core.gateway.redaction import strike_out
+from adjudge.core.gateway.replies import MAX_REPLY
 from adjudge.errors import ModelError, RateLimited, Refused, Unavailable
 from adjudge.features.batches.transfer import fetch
 from adjudge.messages import Message, StoredMessage, pack
