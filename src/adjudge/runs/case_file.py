@@ -22,7 +22,7 @@ from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.label import LabelScale
 from adjudge.core.domain.label import labels as letters
 from adjudge.core.domain.verdict import TIE
-from adjudge.core.prompts.renderer import LANGUAGES
+from adjudge.core.prompts.languages import LANGUAGES
 from adjudge.core.reading.types import Flag, Many, Number, Record, Text, WholeNumber, Word, key
 from adjudge.core.reading.values import (
     Place,

@@ -18,7 +18,7 @@ from adjudge.core.domain.instance import GivenFields, Instance
 from adjudge.core.domain.json_types import JsonValue
 from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.domain.vote import Mode
-from adjudge.core.prompts.renderer import LANGUAGES
+from adjudge.core.prompts.languages import LANGUAGES
 from adjudge.core.reading.objects import ObjectFile, location_of
 from adjudge.core.reading.types import (
     ColumnNames,

@@ -18,7 +18,7 @@ from adjudge.core.gateway.prices import VARIABLE
 from adjudge.core.gateway.providers.parameters import EFFORTS, check_parameters
 from adjudge.core.gateway.redaction import secrets_in
 from adjudge.core.gateway.registry import is_url, server_of
-from adjudge.core.prompts.renderer import LANGUAGES
+from adjudge.core.prompts.languages import LANGUAGES
 from adjudge.core.reading.project_files import PYPROJECT, project_files
 from adjudge.core.reading.toml_text import load_toml
 from adjudge.core.reading.types import (

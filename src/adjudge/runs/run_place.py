@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterator
 from itertools import chain, count
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from adjudge.core.aio.files import sha256
 from adjudge.core.domain.frozen_mapping import text_hash
@@ -15,9 +16,11 @@ from adjudge.core.domain.json_types import JsonDict, JsonObject, object_in
 from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.ledger.changes import judge_changes
 from adjudge.core.ledger.file import holds_run, is_same_configuration, read_meta
-from adjudge.runs.eval_file import EvalFile
 from adjudge.runs.folder import last_written, reading
-from adjudge.runs.plan import Plan
+
+if TYPE_CHECKING:
+    from adjudge.runs.eval_file import EvalFile
+    from adjudge.runs.plan import Plan
 
 EARLIER = "earlier"
 """The fact under which a run folder keeps what its run is to be compared with."""

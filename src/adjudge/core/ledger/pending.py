@@ -12,11 +12,10 @@ from contextlib import suppress
 from dataclasses import field, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.ledger.file import FILE, connect
-from adjudge.core.ledger.ledger import Ledger
 from adjudge.core.ledger.rows import (
     columns_in,
     fact_text,
@@ -26,6 +25,9 @@ from adjudge.core.ledger.rows import (
     with_checksum,
 )
 from adjudge.errors import RunError
+
+if TYPE_CHECKING:
+    from adjudge.core.ledger.ledger import Ledger
 
 # Seconds after which no provider keeps a batch.
 _KEPT_BY_PROVIDERS = 29 * 86_400

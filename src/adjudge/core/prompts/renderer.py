@@ -22,6 +22,7 @@ from adjudge.core.domain.question import Comparison, Question, Rating
 from adjudge.core.domain.verdict import TIE
 from adjudge.core.domain.vote import Ballot
 from adjudge.core.prompts.fence import fence, fence_steps, neutral, unfenced
+from adjudge.core.prompts.languages import LANGUAGES
 from adjudge.core.reading.values import plain_yaml
 from adjudge.errors import SetupError
 from adjudge.messages import render as localized
@@ -59,7 +60,6 @@ ABOUT_POINTS = (
 """Templates of questions about the points of a rubric."""
 ABOUT_SCENARIOS = ("scenario_proposal", "repair_scenarios")
 """Templates of requests for scenarios of simulated users."""
-LANGUAGES = ("en", "ru")
 _ABOUT_SENTENCES = tuple(
     f"{name}.jinja"
     for name in (

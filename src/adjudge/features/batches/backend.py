@@ -24,7 +24,8 @@ from adjudge.core.gateway.layers.limit import with_token_limit
 from adjudge.core.gateway.model import Model
 from adjudge.core.gateway.opener import OpenModel
 from adjudge.core.ledger.pending import BATCHES, Batch, BatchState
-from adjudge.core.prompts.renderer import LANGUAGES, wordings
+from adjudge.core.prompts.languages import LANGUAGES
+from adjudge.core.prompts.renderer import wordings
 from adjudge.errors import BatchesOpen, BudgetSpent, RunError, RunStopped, SetupError
 from adjudge.features.batches.book import BatchBook, reserved_by
 from adjudge.features.batches.collector import reply_from

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from adjudge.core.catalog.entry import CatalogEntry, Kind
-from adjudge.core.prompts.renderer import LANGUAGES
+from adjudge.core.prompts.languages import LANGUAGES
 from adjudge.errors import RunError, SetupError
 from adjudge.features.importers.importing import read_foreign
 from adjudge.features.importers.pooling import criteria_of

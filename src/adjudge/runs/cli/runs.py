@@ -13,7 +13,6 @@ from rich.text import Text
 from adjudge.core.domain.frozen_mapping import plain
 from adjudge.core.domain.json_types import JsonDict, JsonObject, object_in
 from adjudge.core.domain.numbers import number_of
-from adjudge.core.gateway.opener import user_cache
 from adjudge.core.gateway.prices import dollars
 from adjudge.core.ledger.pending import Batch
 from adjudge.core.reading.objects import ObjectFile
@@ -35,7 +34,6 @@ from adjudge.runs.cli.options import (
 )
 from adjudge.runs.cli.output import echo, language, typed_language
 from adjudge.runs.cli.run_data import print_run, run_data
-from adjudge.runs.cli.show_diff import DiffFlags, print_diff, show_diff
 from adjudge.runs.counts import (
     count_calls,
     count_judgments,
@@ -52,7 +50,6 @@ from adjudge.runs.exporters.other_tools import count_without_place
 from adjudge.runs.exporters.scores import without_verdict
 from adjudge.runs.folder import RunInfo, delete_run, find_runs, last_written, reading, run_info
 from adjudge.runs.recovery import recover
-from adjudge.runs.results.better import EXIT_CODES
 from adjudge.runs.results.cost import cost_message, cost_of
 from adjudge.runs.results.exit_code import ExitCode
 from adjudge.runs.results.run_report import report_of_run, votes_message
@@ -272,6 +269,8 @@ def diff_runs(
     row; else by a text that no other row has; else by position, if both runs have the same number
     of rows. The output names the method and the number of pairs.
     """
+    from adjudge.runs.cli.show_diff import DiffFlags, print_diff, show_diff  # heavy
+
     flags = DiffFlags(
         everything=everything,
         confidence=confidence,
@@ -282,7 +281,7 @@ def diff_runs(
         expect_better=expect_better,
     )
     expectation = (print_diff if as_json else show_diff)(one, two, flags)
-    return EXIT_CODES[expectation.verdict] if expectation else ExitCode.OK
+    return expectation.code if expectation else ExitCode.OK
 
 
 @runs.command("recover")
@@ -315,6 +314,8 @@ def collect(parent: Path, older_than: float, cache: bool, yes: bool) -> int:
 
     Only a run's own files are deleted; its folder is removed if nothing else is in it.
     """
+    from adjudge.core.gateway.opener import user_cache  # loads what asks models
+
     now = time.time()
     old = [
         folder for folder in find_runs(parent) if now - last_written(folder) >= older_than * _DAY

@@ -11,7 +11,7 @@ from adjudge.stats.difference import ComparisonOutcome
 from adjudge.trust.comparison import RunComparison, upper_limits
 
 Verdict = Literal["passed", "failed", "inconclusive"]
-EXIT_CODES: dict[Verdict, ExitCode] = {
+_EXIT_CODES: dict[Verdict, ExitCode] = {
     "passed": ExitCode.OK,
     "failed": ExitCode.GATE_FAILED,
     "inconclusive": ExitCode.GATE_INCONCLUSIVE,
@@ -23,6 +23,11 @@ class BetterVerdict(NamedTuple):
 
     verdict: Verdict
     reason: Message
+
+    @property
+    def code(self) -> ExitCode:
+        """The exit code of a command that was asked for the verdict."""
+        return _EXIT_CODES[self.verdict]
 
 
 def expect_better(
