@@ -17,10 +17,12 @@ import pytest
 
 from adjudge.core.domain.json_types import JsonObject
 from adjudge.core.domain.record import DirectDetail, SecondOpinionRecord
-from adjudge.core.ledger.codec import with_opinion
-from adjudge.core.ledger.file import FILE, connect
-from adjudge.core.ledger.records import records, votes_of
-from adjudge.core.ledger.rows import COLUMNS, insert, select, with_checksum
+from adjudge.core.domain.repetition import RELATED
+from adjudge.core.ledger.alike import AlikeOutcome, alike_outcomes
+from adjudge.core.ledger.codec import judgment_row, with_opinion
+from adjudge.core.ledger.file import FILE, LAYOUT, connect, make_tables
+from adjudge.core.ledger.records import alike_or_records, records, votes_of
+from adjudge.core.ledger.rows import COLUMNS, insert, select, verify_row, with_checksum
 from adjudge.errors import RunError
 from adjudge.runs.diff import Change, run_diff
 from adjudge.runs.exporters.table import write_csv
@@ -29,6 +31,7 @@ from adjudge.runs.results.report import ReportTally
 from adjudge.runs.results.run_report import report_of_run
 from adjudge.runs.results.setup import Setup
 from support.commands import adjudge
+from support.old_ledger import as_version_7, row_of_version_7
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 from benchmarks import large_runs
@@ -233,10 +236,40 @@ def test_a_comparison_makes_no_records_and_gives_what_records_give(
     with monkeypatch.context() as patch:
         patch.setattr("adjudge.core.ledger.records.judgment_of", None)
         from_outcomes = everything()
-    monkeypatch.setattr(
-        "adjudge.runs.judged_table.outcomes_of", lambda folder, *_: records_of(folder)
-    )
+    monkeypatch.setattr("adjudge.runs.judged_table.alike_outcomes_of", records_of)
     assert from_outcomes == everything()
+
+
+def test_runs_of_version_7_give_the_same_and_gain_rows_of_today(
+    folders: list[Path], tmp_path: Path
+) -> None:
+    """Its rows are alike, too: no record is made of them."""
+    new = [folders[1] / "runs" / name for name in "ab"]
+    old = [as_version_7(run, tmp_path / "runs" / run.name) for run in new]
+    assert [*records_of(old[0], votes=True)] == [*records_of(new[0], votes=True)]
+    shown = [str(report_of_run(runs[0]).to_dict()) for runs in (old, new)]
+    assert shown[0] == shown[1].replace(str(new[0]), str(old[0]))
+    found = []
+    for one, two in (old, new):
+        with run_diff(one, two) as diff:
+            found.append([[*diff.changes()], [*diff.pairs()], diff.changed])
+    assert found[0] == found[1]
+    with reading(old[0]) as ledger:
+        rows = [*alike_or_records(ledger)]
+    assert all(isinstance(row, AlikeOutcome) for row in rows)
+    with connect(old[0] / FILE) as ledger:
+        make_tables(ledger, old[0] / FILE)
+        assert ledger.execute("PRAGMA user_version").fetchone() == (LAYOUT,)
+
+
+@pytest.mark.parametrize("column", RELATED)
+def test_rows_that_belong_together_are_never_alike(folders: list[Path], column: str) -> None:
+    (first,) = islice(records_of(folders[0] / "runs" / "a"), 1)
+    for name, is_alike in ((column, False), ("team", True)):
+        row = judgment_row(replace(first, input={name: "1"}), b"")
+        for stored in (row, row_of_version_7(row)):
+            (found,) = alike_outcomes([verify_row("judgments", stored)])
+            assert isinstance(found, AlikeOutcome) is is_alike
 
 
 def test_equal_outcomes_are_no_change_if_they_were_numbered_twice(

@@ -16,8 +16,9 @@ from typing import Any, NamedTuple
 from adjudge.core.domain.pairing import WAYS, Pairing
 from adjudge.core.domain.record import StatusName
 from adjudge.core.ledger.changes import change_lines, differences
+from adjudge.core.ledger.file import holds_labels
 from adjudge.runs.folder import run_facts
-from adjudge.runs.judged_table import JudgedTable, Side, judged_table
+from adjudge.runs.judged_table import ALONE, JudgedTable, Side, judged_table
 from adjudge.runs.report_facts import grouping_column
 
 SKIPPED: StatusName = "skipped"
@@ -168,13 +169,21 @@ class RunDiff:
     @cached_property
     def compared(self) -> int:
         """The number of judgments that were paired."""
-        return self._count("side = 0 AND partner IS NOT NULL")
+        (count,) = self._table.execute("SELECT count(*) FROM pairs").fetchone()
+        return int(count)
 
     @cached_property
     def changed(self) -> int:
         """The number of paired judgments whose outcome changed."""
-        (count,) = self._table.execute(f"SELECT count(*) {_CHANGED}").fetchone()
+        query = f"SELECT coalesce(sum(times), 0) FROM {self._moves} WHERE "  # noqa: S608
+        (count,) = self._table.execute(query + _ARE_DIFFERENT.format("before", "after")).fetchone()
         return int(count)
+
+    @cached_property
+    def _moves(self) -> str:
+        """A table of the pairs, counted by their outcomes and by how they were paired."""
+        self._table.execute(_COUNT_MOVES)
+        return "moves"
 
     def alone(self, side: Side) -> int:
         """Count the judgments that exist only in the first (0) or the second (1) run."""
@@ -183,7 +192,8 @@ class RunDiff:
     def changes(self) -> Iterator[Change]:
         """Yield the judgments whose outcome changed, in the order of the first run."""
         for *values, is_same_content in self._table.execute(
-            f"SELECT {_BOTH}, a.content = b.content {_CHANGED} ORDER BY a.place"
+            f"SELECT {_BOTH}, a.content = b.content {_PAIRED} "
+            f"WHERE {_ARE_DIFFERENT.format('a.outcome', 'b.outcome')} ORDER BY one"
         ):
             yield Change(*self._two(values), bool(is_same_content))
 
@@ -202,36 +212,51 @@ class RunDiff:
     def pairing(self, line: str) -> Pairing:
         """Count how the rows of one judge and criterion were paired."""
         rows, number = self._lines[line].rows, self._lines[line].number
-        ways = ", ".join(f"sum(side = 0 AND way = '{way}')" for way in WAYS)
-        counts = (
-            f"SELECT sum(side = 0 AND shared), sum(side = 1 AND shared), {ways} "  # noqa: S608
-            "FROM judged WHERE line = ?"
-        )
-        shared_old, shared_new, *paired = self._table.execute(counts, (number,)).fetchone()
-        other_questions = (
-            f"SELECT count(*) {_PAIRED} AND a.line = ? AND a.question IS NOT NULL AND "
-            "a.question <> b.question"
-        )
-        (changed_questions,) = self._table.execute(other_questions, (number,)).fetchone()
-        skipped_alone = f"partner IS NULL AND line = ? AND outcome IN ({_WITH_STATUS})"
-        has_alone = sum(rows) > 2 * sum(count or 0 for count in paired)
-        skipped = self._count(skipped_alone, number, SKIPPED) if has_alone else 0
+        query = "SELECT count(*) FROM judged WHERE line = ? AND shared GROUP BY side"
+        shared = [count for (count,) in self._table.execute(query, (number,))]
+        ways: dict[str, tuple[int, int]] = {
+            way: counts
+            for way, *counts in self._table.execute(
+                f"SELECT way, sum(times), sum(other_questions) FROM {self._moves} "  # noqa: S608
+                "WHERE line = ? GROUP BY way",
+                (number,),
+            )
+        }
+        paired = {way: ways[way][0] for way in WAYS if way in ways}
+        has_alone = self._has_alone(line)
+        skipped = self._skipped_alone(number) if has_alone else 0
         return Pairing(
             (rows[0], rows[1]),
-            {way: count for way, count in zip(WAYS, paired, strict=True) if count},
-            max(shared_old or 0, shared_new or 0),  # a row that both runs have is one row
-            changed_questions,
+            paired,
+            max(shared, default=0),  # a row that both runs have is one row
+            sum(other_questions for _, other_questions in ways.values()),
             skipped,
             self._topics_alone(number) if has_alone else (0, 0),
         )
+
+    def _skipped_alone(self, number: int) -> int:
+        query = (
+            f"SELECT count(*) FROM judged WHERE {ALONE} AND line = :line "  # noqa: S608
+            f"AND outcome IN ({_WITH_STATUS})"
+        )
+        (count,) = self._table.execute(query, {"line": number, "status": SKIPPED}).fetchone()
+        return int(count)
+
+    def _has_alone(self, line: str) -> bool:
+        """Return True if rows of a judge and criterion have no counterpart."""
+        (pairs,) = self._table.execute(
+            f"SELECT coalesce(sum(times), 0) FROM {self._moves} WHERE line = ?",  # noqa: S608
+            (self._lines[line].number,),
+        ).fetchone()
+        return sum(self._lines[line].rows) > 2 * int(pairs)
 
     def _topics_alone(self, number: int) -> tuple[int, int]:
         """Count each run's topics without a counterpart, of conversations of which both runs judged
         topics.
         """
         query = (
-            "SELECT sum(side = 0), sum(side = 1) FROM judged WHERE line = :line "
-            "AND partner IS NULL AND topic_of IN (SELECT topic_of FROM judged WHERE line = :line "
+            f"SELECT sum(side = 0), sum(side = 1) FROM judged WHERE line = :line "  # noqa: S608
+            f"AND {ALONE} AND topic_of IN (SELECT topic_of FROM judged WHERE line = :line "
             "GROUP BY topic_of HAVING count(DISTINCT side) = 2)"
         )
         before, now = self._table.execute(query, {"line": number}).fetchone()
@@ -294,7 +319,7 @@ class RunDiff:
         )
         query = (
             f"SELECT {_BOTH}, {_IDENTITIES}, a.id, b.id, a.number, b.number, a.slice, "
-            f"b.slice, {unit_of_pair} AS unit {_PAIRED} AND (:line IS NULL OR a.line = :line) "
+            f"b.slice, {unit_of_pair} AS unit {_PAIRED} WHERE :line IS NULL OR a.line = :line "
             f"ORDER BY {'unit, ' if line else ''}a.place"
         )
         number = self._lines[line].number if line else None
@@ -331,7 +356,7 @@ class RunDiff:
         It takes a fraction of the time of ``pairs``.
         """
         asked = _IDENTITIES if identities else "'', ''"
-        query = f"SELECT a.place, a.outcome, b.outcome, {asked} {_PAIRED} ORDER BY a.place"
+        query = f"SELECT one, a.outcome, b.outcome, {asked} {_PAIRED} ORDER BY one"
         outcomes: dict[tuple[int, int], PairOutcome] = {}
         for place, before, after, old_identity, new_identity in self._table.execute(query):
             outcome = outcomes.get((before, after))
@@ -344,7 +369,7 @@ class RunDiff:
 
     def pair_at(self, place: int) -> tuple[JudgedRow, JudgedRow]:
         """Return a pair by its place; see ``outcomes_in_order``."""
-        query = f"SELECT {_BOTH} {_PAIRED} AND a.place = ?"
+        query = f"SELECT {_BOTH} {_PAIRED} WHERE one = ?"
         return self._two(self._table.execute(query, (place,)).fetchone())
 
     def aligned(
@@ -357,18 +382,23 @@ class RunDiff:
         """
         keys = {line.number: key for key, line in self._lines.items()}
         columns = ("outcome", "row", "CASE WHEN {0}.named THEN {0}.name ELSE '' END")
-        both = ", ".join(
-            name.format(run) if "{" in name else f"{run}.{name}" for run in "ab" for name in columns
+        first, second = (
+            ", ".join(name.format(run) if "{" in name else f"{run}.{name}" for name in columns)
+            for run in "ab"
         )
-        query = (
-            f"SELECT a.line, {both} FROM judged a "  # noqa: S608 - constant texts
-            "LEFT JOIN judged b ON b.place = a.partner WHERE a.side = {0} {1} ORDER BY a.place"
+        base = (
+            f"SELECT a.line, {first}, {second} FROM judged a LEFT JOIN pairs ON one = a.place "  # noqa: S608
+            "LEFT JOIN judged b ON b.place = two WHERE a.side = 0 ORDER BY a.place"
         )
-        for line, *values in self._table.execute(query.format(0, "")):
+        for line, *values in self._table.execute(base):
             after = None if values[3] is None else self._aligned(*values[3:])
             yield keys[line], self._aligned(*values[:3]), after
-        for line, *values in self._table.execute(query.format(1, "AND a.partner IS NULL")):
-            yield keys[line], None, self._aligned(*values[:3])
+        others = (
+            f"SELECT a.line, {first} FROM judged a WHERE a.side = 1 AND {ALONE} "  # noqa: S608
+            "ORDER BY a.place"
+        )
+        for line, *values in self._table.execute(others) if self.alone(1) else ():
+            yield keys[line], None, self._aligned(*values)
 
     def outcomes(self, line: str) -> Iterator[OutcomeCount]:
         """Count how often each outcome in the first run became each outcome in the second.
@@ -377,19 +407,21 @@ class RunDiff:
         votes. The order is that of ``pairs``.
         """
         number = self._lines[line].number
-        uncountable_rows = (
-            "SELECT 1 FROM judged WHERE line = ? AND (cluster IS NOT NULL OR shared OR "  # noqa: S608
-            f"(partner IS NULL AND outcome NOT IN ({_WITH_STATUS})) OR outcome IN "
-            "(SELECT outcome FROM outcomes WHERE least IS NOT NULL OR left_out <> '[]')) LIMIT 1"
+        uncountable = (
+            "cluster IS NOT NULL OR shared OR outcome IN "
+            "(SELECT outcome FROM outcomes WHERE least IS NOT NULL OR left_out <> '[]')"
         )
-        if self._table.execute(uncountable_rows, (number, SKIPPED)).fetchone():
+        if self._has_alone(line):
+            uncountable += f" OR ({ALONE} AND outcome NOT IN ({_WITH_STATUS}))"
+        uncountable_rows = f"SELECT 1 FROM judged WHERE line = :line AND ({uncountable}) LIMIT 1"  # noqa: S608
+        values = {"line": number, "status": SKIPPED}
+        if self._table.execute(uncountable_rows, values).fetchone():
             return
-        for before, after, other_texts, times in self._table.execute(
-            f"SELECT a.outcome, b.outcome, sum({_OTHER_TEXT}), count(*) "
-            f"{_PAIRED} AND a.line = ? GROUP BY a.outcome, b.outcome "
-            f"ORDER BY min('{_ALONE}' || a.place)",
-            (number,),
-        ):
+        moves = (
+            f"SELECT before, after, sum(other_texts), sum(times) FROM {self._moves} "  # noqa: S608
+            "WHERE line = ? GROUP BY before, after ORDER BY min(first)"
+        )
+        for before, after, other_texts, times in self._table.execute(moves, (number,)):
             old_outcome, new_outcome = self._outcome(before), self._outcome(after)
             yield OutcomeCount(
                 (old_outcome.judge, new_outcome.judge),
@@ -404,10 +436,10 @@ class RunDiff:
         that both have a score.
         """
         query = (
-            f"SELECT a.row, b.row {_PAIRED} AND a.line = ?1 AND a.outcome IN ({_WITH_STATUS}) "
-            f"AND b.outcome IN ({_WITH_STATUS}) ORDER BY '{_ALONE}' || a.place LIMIT ?3"
-        ).replace("status = ?", "status = ?2")
-        values = (self._lines[line].number, "scored", most)
+            f"SELECT a.row, b.row {_PAIRED} WHERE a.line = :line AND a.outcome IN ({_WITH_STATUS}) "
+            f"AND b.outcome IN ({_WITH_STATUS}) ORDER BY CAST(one AS TEXT) LIMIT :most"
+        )
+        values = {"line": self._lines[line].number, "status": "scored", "most": most}
         return [(old_row, new_row) for old_row, new_row in self._table.execute(query, values)]
 
     def units(self, line: str) -> Iterator[list[Pair | LoneRow]]:
@@ -417,10 +449,11 @@ class RunDiff:
         unit_of_row = f"coalesce(cluster, CASE WHEN shared THEN name END, '{_ALONE}' || place)"
         query = (
             f"SELECT {unit_of_row} AS unit, slice FROM judged "  # noqa: S608
-            f"WHERE partner IS NULL AND line = ? AND outcome NOT IN ({_WITH_STATUS}) ORDER BY unit"
+            f"WHERE {ALONE} AND line = :line AND outcome NOT IN ({_WITH_STATUS}) ORDER BY unit"
         )
-        values = (self._lines[line].number, SKIPPED)
-        lone_rows = (LoneRow(*row) for row in self._table.execute(query, values))
+        values = {"line": self._lines[line].number, "status": SKIPPED}
+        found = self._table.execute(query, values) if self._has_alone(line) else ()
+        lone_rows = (LoneRow(*row) for row in found)
         rows: Iterator[Pair | LoneRow] = self.pairs(line)
         if first := next(lone_rows, None):
             rows = merge(rows, chain((first,), lone_rows), key=_cluster_of)
@@ -446,17 +479,10 @@ class RunDiff:
         """Yield the judgments that exist only in this run."""
         query = (
             f"SELECT {', '.join(_COLUMNS)} FROM judged "  # noqa: S608
-            "WHERE side = ? AND partner IS NULL ORDER BY place"
+            f"WHERE side = ? AND {ALONE} ORDER BY place"
         )
-        for values in self._table.execute(query, (side,)):
+        for values in self._table.execute(query, (side,)) if self.alone(side) else ():
             yield self._row(*values)
-
-    def _count(self, which: str, *values: object) -> int:
-        (count,) = self._table.execute(
-            f"SELECT count(*) FROM judged WHERE {which}",  # noqa: S608 - constant texts
-            values,
-        ).fetchone()
-        return int(count)
 
     def _read_outcome(self, number: int) -> _Outcome:
         query = "SELECT * FROM outcomes WHERE outcome = ?"
@@ -508,13 +534,20 @@ def _cluster_of(row: Pair | LoneRow) -> str:
 _COLUMNS = ("outcome", "row", "name")
 _BOTH = ", ".join(f"{run}.{column}" for run in ("a", "b") for column in _COLUMNS)
 _IDENTITIES = "coalesce(a.identity, a.content), coalesce(b.identity, b.content)"
-_OTHER_TEXT = _IDENTITIES.replace(", coalesce(b", " <> coalesce(b")
-_PAIRED = "FROM judged a JOIN judged b ON b.place = a.partner WHERE a.side = 0"
-_WITH_STATUS = "SELECT outcome FROM outcomes WHERE status = ?"
-_CHANGED = (
-    f"{_PAIRED} AND a.outcome <> b.outcome "  # noqa: S608 - constant texts
-    "AND EXISTS (SELECT 1 FROM outcomes c, outcomes d "
-    "WHERE c.outcome = a.outcome AND d.outcome = b.outcome AND (c.status IS NOT d.status "
+_PAIRED = "FROM pairs JOIN judged a ON a.place = one JOIN judged b ON b.place = two"
+_COUNT_MOVES = (
+    "CREATE TABLE moves AS SELECT line, before, after, way, sum(is_other_text) AS other_texts, "  # noqa: S608
+    "sum(is_other_question) AS other_questions, count(*) AS times, min(one) AS first FROM ("
+    "SELECT one, a.line AS line, a.outcome AS before, b.outcome AS after, way, "
+    f"{_IDENTITIES.replace(', coalesce(b', ' <> coalesce(b')} AS is_other_text, "
+    f"coalesce(a.question <> b.question, 0) AS is_other_question {_PAIRED} "
+    "LIMIT -1) GROUP BY line, before, after, way"
+)
+"""Counts the pairs. They are sorted for that, and texts are compared before: hence the limit."""
+_WITH_STATUS = "SELECT outcome FROM outcomes WHERE status = :status"
+_ARE_DIFFERENT = (
+    "{0} <> {1} AND EXISTS (SELECT 1 FROM outcomes c, outcomes d "
+    "WHERE c.outcome = {0} AND d.outcome = {1} AND (c.status IS NOT d.status "
     "OR c.score IS NOT d.score OR c.chosen IS NOT d.chosen))"
 )
 
@@ -526,12 +559,16 @@ def run_diff(
     cluster: str | None = None,
     id: str | None = None,
     by: str | None = None,
+    *,
+    labelled: bool = False,
 ) -> Iterator[RunDiff]:
     """Compare two run folders. Raises a SetupError if no row has anything in the column ``id``.
 
     ``cluster``: the column whose equal values form groups of rows; by default that of both runs'
     gates. ``id``: the column that names
     rows if the runs themselves do not. ``by``: the column whose values are reported separately.
+    ``labelled``: True if labels of other runs will be looked up, too. Without any labels, the
+    identities of pairs only tell whether their texts differ.
     """
     runs = (run_facts(one), run_facts(two))
     columns = {grouping_column(run.facts) for run in runs}
@@ -539,5 +576,6 @@ def run_diff(
         cluster = columns.pop() or None
     configurations = (runs[0].configuration, runs[1].configuration)
     settings = list(change_lines(differences(*configurations), *configurations))
-    with judged_table((one, two), runs, cluster or "", id, by) as table:
+    identities = labelled or holds_labels(one) or holds_labels(two)
+    with judged_table((one, two), runs, cluster or "", id, by, identities=identities) as table:
         yield RunDiff(settings, table, cluster=cluster, by=by)

@@ -7,7 +7,7 @@ import os
 import shutil
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -25,7 +25,7 @@ from adjudge.core.engine.identity import judge_identity
 from adjudge.core.gateway.layers.account import Account, Spent
 from adjudge.core.gateway.layers.budget import OpenBudget
 from adjudge.core.gateway.prices import PriceTable
-from adjudge.core.ledger.alike import AlikeRow
+from adjudge.core.ledger.alike import AlikeGroup, AlikeOutcome
 from adjudge.core.ledger.codec import ANSWERS, StoredOutcome
 from adjudge.core.ledger.figures import bounded_rows
 from adjudge.core.ledger.file import (
@@ -49,7 +49,14 @@ from adjudge.core.ledger.file import (
     used_in,
 )
 from adjudge.core.ledger.pending import BATCHES, Batch, batches_in, collectable
-from adjudge.core.ledger.records import VotesSeen, outcomes, records, rows_or_records
+from adjudge.core.ledger.records import (
+    SEVERAL_VOTES,
+    VotesSeen,
+    alike_or_records,
+    groups_or_records,
+    outcomes,
+    records,
+)
 from adjudge.core.ledger.rows import COLUMNS, KEY_BYTES
 from adjudge.errors import RunError, SetupError
 from adjudge.messages import Message
@@ -128,13 +135,11 @@ class RunFacts:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunInfo(RunFacts, HtmlRepr):
-    """A run at a glance, its rows counted."""
+class RunCounts(RunFacts):
+    """A run with its judgments and votes counted."""
 
     judges: dict[str, dict[str, int]]
     """Judge → status → how many rows."""
-    criteria: tuple[CriteriaInfo, ...]
-    """Each judge's criteria by themselves."""
     votes: int
     failed_votes: int
     """Votes without an answer: every call for them failed."""
@@ -151,6 +156,23 @@ class RunInfo(RunFacts, HtmlRepr):
     """Model → what its replies took."""
     batches: tuple[Batch, ...] = ()
     """Batches that were sent to providers, the oldest first."""
+
+    @property
+    def rows(self) -> int:
+        """The number of judgments, without skipped rows."""
+        return sum(map(self.judged_rows, self.judges))
+
+    def judged_rows(self, judge: str) -> int:
+        """Return the number of rows that a judge did not skip."""
+        return sum(count for status, count in self.judges[judge].items() if status != "skipped")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunInfo(RunCounts, HtmlRepr):
+    """A run at a glance."""
+
+    criteria: tuple[CriteriaInfo, ...]
+    """Each judge's criteria by themselves."""
 
     def to_dict(self) -> JsonDict:
         """Return the run's summary as a JSON-ready dict."""
@@ -173,15 +195,6 @@ class RunInfo(RunFacts, HtmlRepr):
             **counts,
             "calls": calls,
         }
-
-    @property
-    def rows(self) -> int:
-        """The number of judgments, without skipped rows."""
-        return sum(map(self.judged_rows, self.judges))
-
-    def judged_rows(self, judge: str) -> int:
-        """Return the number of rows that a judge did not skip."""
-        return sum(count for status, count in self.judges[judge].items() if status != "skipped")
 
 
 def state_of(facts: JsonObject) -> str:
@@ -240,27 +253,49 @@ def run_facts(folder: str | Path) -> RunFacts:
     return RunFacts(folder=Path(folder), configuration=configuration, facts=facts)
 
 
-def run_info(
-    folder: str | Path, *, judgments_follow: bool = False, votes_follow: bool = False
-) -> RunInfo:
+def run_info(folder: str | Path, *, judgments_follow: bool = False) -> RunInfo:
     """Read and check a run folder.
 
-    ``judgments_follow``: the caller will read every judgment before it uses the counts, and
-    (``votes_follow``) every vote, by ``report_of_run``. Reading checks them, so they are not
-    checked here.
+    ``judgments_follow``: the caller will read every judgment before it uses the counts. Reading
+    checks them, so they are not checked here.
+    """
+    later = {"judgments"} if judgments_follow else set()
+    with _checked(folder, later) as connection:
+        counts = _counts_in(connection, Path(folder))
+        criteria, judges = _by_criteria(connection), list(counts.judges)
+    return RunInfo(
+        **vars(counts),
+        criteria=tuple(sorted(criteria, key=lambda one: judges.index(one.judge))),
+    )
+
+
+def run_counts(folder: str | Path) -> RunCounts:
+    """Read a run folder, except for its judgments one by one.
+
+    The caller will read every judgment and every vote, by ``checked_rows``, before it uses the
+    counts. Reading checks them, so they are not checked here.
+    """
+    with _checked(folder, {"judgments", "votes"}) as connection:
+        return _counts_in(connection, Path(folder))
+
+
+@contextmanager
+def _checked(folder: str | Path, later: Set[str]) -> Iterator[sqlite3.Connection]:
+    """Open a run's ledger, with the rows of a small one checked.
+
+    ``later``: tables whose rows are checked later.
     """
     path = Path(folder) / FILE
-    later = {*(["judgments"] if judgments_follow else ()), *(["votes"] if votes_follow else ())}
     with reading(folder) as connection:
         check_rows(connection, path, COLUMNS.keys() - later)
         try:
-            return _info_in(connection, Path(folder))
+            yield connection
         except sqlite3.Error:
             check_rows(connection, path)  # names the damaged row
             raise
 
 
-def _info_in(connection: sqlite3.Connection, folder: Path) -> RunInfo:
+def _counts_in(connection: sqlite3.Connection, folder: Path) -> RunCounts:
     facts = read_meta(connection)
     rows = connection.execute(
         "SELECT judge, status, count(*) FROM judgments GROUP BY judge, status"
@@ -270,11 +305,9 @@ def _info_in(connection: sqlite3.Connection, folder: Path) -> RunInfo:
     for judge, status, count in rows:
         judges.setdefault(judge, {})[status] = count
     votes, failed, undecided = _count_votes(connection, forked="forked_from" in facts)
-    by_criteria = _by_criteria(connection)
-    return RunInfo(
+    return RunCounts(
         folder=folder,
         judges={name: statuses for name, statuses in judges.items() if statuses},
-        criteria=tuple(sorted(by_criteria, key=lambda one: list(judges).index(one.judge))),
         votes=votes,
         failed_votes=failed,
         undecided_votes=undecided,
@@ -293,7 +326,8 @@ def _count_votes(connection: sqlite3.Connection, *, forked: bool) -> tuple[int, 
 
     In a forked run, only answers that a judgment uses count.
     """
-    newest = f"FROM votes WHERE {_NEWEST} AND {_FINISHED}"
+    are_several = connection.execute(SEVERAL_VOTES).fetchone() is not None
+    newest = f"FROM votes WHERE {_NEWEST if are_several else 'TRUE'} AND {_FINISHED}"
     if not forked:
         counts = f"SELECT outcome, count(*) {newest} GROUP BY outcome"
         return _by_outcome(Counter(dict(connection.execute(counts).fetchall())))
@@ -544,25 +578,26 @@ def records_of(
         yield from records(connection, votes=votes, judge=judge)
 
 
-def outcomes_of(
-    folder: str | Path,
-    is_enough: Callable[[StoredOutcome], bool],
-    columns: Collection[str] | None = None,
-) -> Iterator[StoredOutcome | JudgmentRecord]:
-    """Like ``records_of``, but yield only the stored outcome where ``is_enough`` accepts it.
+def outcomes_of(folder: str | Path) -> Iterator[StoredOutcome | JudgmentRecord]:
+    """Like ``records_of``, but yield only the stored outcome where that is all of a judgment."""
+    with reading(folder) as connection:
+        yield from outcomes(connection)
 
-    ``columns``: the columns of the row that the caller looks for; see ``outcomes``.
+
+def alike_outcomes_of(folder: str | Path) -> Iterator[AlikeOutcome | JudgmentRecord]:
+    """Like ``outcomes_of``, but of rows that are alike only the first one is decoded, and the
+    record is yielded of each row that belongs to others.
     """
     with reading(folder) as connection:
-        yield from outcomes(connection, is_enough, columns)
+        yield from alike_or_records(connection)
 
 
-def checked_rows(folder: str | Path) -> Iterator[list[JudgmentRecord | AlikeRow]]:
+def checked_rows(folder: str | Path) -> Iterator[list[JudgmentRecord | AlikeGroup]]:
     """Yield every judgment of a run with its votes, some at a time. In small runs, also check the
     votes that no judgment uses.
     """
     with reading(folder) as connection:
         seen_votes = VotesSeen(connection)
-        yield from rows_or_records(connection, seen_votes)
+        yield from groups_or_records(connection, seen_votes)
         if is_small(Path(folder) / FILE):
             seen_votes.check_rest()

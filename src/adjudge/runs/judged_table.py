@@ -9,6 +9,7 @@ grow with the number of rows.
 
 from __future__ import annotations
 
+import builtins
 import json
 import re
 import sqlite3
@@ -17,28 +18,31 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from hashlib import blake2b
 from itertools import groupby, islice
+from json.encoder import encode_basestring_ascii
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from adjudge.core.domain.frozen_mapping import json_text
 from adjudge.core.domain.instance import identity_of
 from adjudge.core.domain.judge_configuration import JudgeConfiguration
 from adjudge.core.domain.pairing import Way
 from adjudge.core.domain.record import Fields, JudgmentRecord
 from adjudge.core.domain.repetition import (
     PART_OF,
-    ROW,
     TOPIC_MESSAGES,
-    TRIAL,
     JoinedUnits,
     Unit,
     unit_of,
 )
 from adjudge.core.domain.slices import value_in
+from adjudge.core.ledger.alike import AlikeOutcome
 from adjudge.core.ledger.changes import renamed_judges
 from adjudge.core.ledger.codec import StoredOutcome
+from adjudge.core.ledger.rows import packer
 from adjudge.errors import SetupError
-from adjudge.runs.folder import RunFacts, outcomes_of, records_of
+from adjudge.runs.folder import RunFacts, alike_outcomes_of, records_of
 
 Side = Literal[0, 1]
 SIDES: tuple[Side, Side] = (0, 1)
@@ -61,7 +65,8 @@ _TABLES = (
     "CREATE TABLE judged (place INTEGER PRIMARY KEY, side INTEGER, line INTEGER, "
     "outcome INTEGER, row INTEGER, number INTEGER, name TEXT, named INTEGER, question TEXT, "
     "beside TEXT, content TEXT, identity TEXT, id TEXT, cluster TEXT, topic_of TEXT, "
-    "slice TEXT DEFAULT '', partner INTEGER, way TEXT, shared INTEGER);"
+    "slice TEXT DEFAULT '', shared INTEGER);"
+    "CREATE TABLE pairs (one INTEGER PRIMARY KEY, two INTEGER NOT NULL, way TEXT);"
 )
 _OUTCOME = "INSERT INTO outcomes VALUES (?,?,?,?,?,?,?,?,?,?,?,?)"
 # An empty text stands for NULL: sqlite3 takes several times longer to pass None, or bytes.
@@ -107,6 +112,8 @@ def judged_table(
     cluster: str,
     id: str | None,
     by: str | None,
+    *,
+    identities: bool,
 ) -> Iterator[JudgedTable]:
     """Read two runs and pair their rows; see ``run_diff``."""
     systems = _Systems(run.judge_configurations for run in runs)
@@ -116,7 +123,8 @@ def judged_table(
         table.executescript(_TABLES)
         lines, outcomes = _Lines(), _Outcomes()
         for side in SIDES:
-            rows = _rows_of(folders[side], _Side(side, lines, outcomes, systems, units), id, by)
+            run = _Side(side, lines, outcomes, systems, units, identities)
+            rows = _rows_of(folders[side], run, id, by)
             while some := list(islice(rows, _AT_ONCE)):
                 outcomes.write(table)
                 for size, alike in groupby(some, len):
@@ -346,6 +354,8 @@ class _Side(NamedTuple):
     outcomes: _Outcomes
     systems: _Systems
     units: _Units
+    identities: bool
+    """True if labels will be looked up by the identities of rows."""
 
 
 def _rows_of(
@@ -356,24 +366,43 @@ def _rows_of(
     Records are only built if a column is read or a row is not plain, which is rare.
     """
     needs_records = bool(run.units.column or id or by)
-    rows = records_of(folder) if needs_records else outcomes_of(folder, _is_plain, _RELATED)
+    rows = records_of(folder) if needs_records else alike_outcomes_of(folder)
     criteria: dict[tuple[str, str], _Criterion] = {}
-    for row in rows:
-        key = row.judge, row.criterion
-        criterion = criteria.get(key)
-        if criterion is None:
-            criterion = criteria[key] = _Criterion(key, run)
-        if isinstance(row, JudgmentRecord):
-            in_order = run.systems.as_in_the_first_run(row)
-            values = _values(in_order, run, criterion.rows, id, run.units.add(row))
-            yield *values, value_in(row, by) if by else ""
-        else:
-            yield criterion.plain_values(row)
+    # ``id`` of a shared outcome → the outcome, which must stay alive, its criterion and number
+    kinds: dict[int, tuple[StoredOutcome, _Criterion, int]] = {}
+    for found in rows:
+        if isinstance(found, AlikeOutcome):
+            like = found.like
+            kind = kinds.get(id_of(like))
+            if kind is None:
+                if len(kinds) >= _MOST_OUTCOMES:
+                    kinds.clear()
+                criterion = _criterion(criteria, like, run)
+                kind = kinds[id_of(like)] = (like, criterion, criterion.number(like))
+            _, criterion, outcome = kind
+            if values := criterion.plain_values(outcome, found):
+                yield values
+                criterion.rows += 1
+                continue
+        record = found.record if isinstance(found, AlikeOutcome) else found
+        criterion = _criterion(criteria, record, run)
+        in_order = run.systems.as_in_the_first_run(record)
+        values = _values(in_order, run, criterion.rows, id, run.units.add(record))
+        yield *values, value_in(record, by) if by else ""
         criterion.rows += 1
 
 
-_RELATED = (TRIAL, ROW, PART_OF)
-"""Columns of rows that belong together."""
+id_of = builtins.id  # below, ``id`` is the name of a column
+
+
+def _criterion(
+    criteria: dict[tuple[str, str], _Criterion], row: StoredOutcome | JudgmentRecord, run: _Side
+) -> _Criterion:
+    key = (row.judge, row.criterion)
+    criterion = criteria.get(key)
+    if criterion is None:
+        criterion = criteria[key] = _Criterion(key, run)
+    return criterion
 
 
 class _Criterion:
@@ -382,45 +411,42 @@ class _Criterion:
     def __init__(self, key: tuple[str, str], run: _Side) -> None:
         self._key, self._run = key, run
         self._judged_field = run.systems.judged_field(key)
-        self._shape: _Shape | None = None
+        self._shape = _shape((), self._judged_field)
         self._line: _LineOfRun | None = None
-        self._numbers: dict[tuple[str, float | None, str | None], int] = {}
-        """Status, score and verdict → number of the outcome."""
         self.rows = 0
         """The number of these rows so far, plain or not."""
 
-    def plain_values(self, row: StoredOutcome) -> tuple[object, ...]:
-        """Return the table row for a plain row."""
-        _, place, id, fields, _, _, status, score, verdict = row
+    def number(self, row: StoredOutcome) -> int:
+        """Return the number of the outcome of a plain row."""
+        lost = (*_NOTHING_LOST, *_NO_LIMITS)
+        judged = (*self._key, row.status, row.score, _json_text(row.verdict))
+        return self._run.outcomes.number((*judged, "[]", *lost))
+
+    def plain_values(self, outcome: int, row: AlikeOutcome) -> tuple[object, ...] | None:
+        """Return the table row for a plain row; None for a row with an id that looks like a
+        position in a file, but that a column may hold.
+        """
+        _, fields, stored = row
+        id, is_named = stored[2] or "", 0
+        if id:
+            if (":" in id or id.startswith("row ")) and is_place(id):
+                text = encode_basestring_ascii(id)[1:-1]
+                if text in stored[3] or stored[-1].count(text) > 1:
+                    return None
+            else:
+                is_named = 1
         line = self._line
         if line is None:
             line = self._line = self._run.lines.get(self._run.side, *self._key, "")
         line.rows += 1
-        line.is_named = line.is_named or bool(id)
-        outcome = self._numbers.get((status, score, verdict))
-        if outcome is None:
-            outcome = self._number(status, score, verdict)
+        if is_named:
+            line.is_named = True
         names = (*fields,)
         shape = self._shape
-        if shape is None or shape.names != names:
+        if shape.names != names:
             shape = self._shape = _shape(names, self._judged_field)
-        values = (line.side, line.number, outcome, place + 1, self.rows, id or "", 1 if id else 0)
-        return values + _keys(fields, shape, identity_of(fields))
-
-    def _number(self, status: str, score: float | None, verdict: str | None) -> int:
-        if len(self._numbers) >= _MOST_OUTCOMES:
-            self._numbers.clear()
-        lost = (*_NOTHING_LOST, *_NO_LIMITS)
-        outcome = (*self._key, status, score, _json_text(verdict), "[]", *lost)
-        number = self._numbers[status, score, verdict] = self._run.outcomes.number(outcome)
-        return number
-
-
-def _is_plain(row: StoredOutcome) -> bool:
-    """Return True if a row is independent of others and its id is not a position in a file."""
-    id = row.id or ""
-    may_be_place = (":" in id or id.startswith("row ")) and is_place(id)
-    return not may_be_place and row.input.keys().isdisjoint(_RELATED)
+        values = (line.side, line.number, outcome, stored[1] + 1, self.rows, id, is_named)
+        return values + _keys(fields, shape, identities=self._run.identities)
 
 
 def _values(
@@ -433,7 +459,7 @@ def _values(
     line.is_named = line.is_named or bool(name_rank)
     topic, conversation = row.input.get(TOPIC_MESSAGES), row.input.get(PART_OF)
     shape = _shape((*row.fields,), run.systems.judged_field(key))
-    question, beside, content, identity = _keys(row.fields, shape, row.identity)
+    question, beside, content, identity = _keys(row.fields, shape, identities=run.identities)
     if topic is not None:  # the fields beside it say where it begins, not where it ends
         question, beside = (part and f"{part} {topic}" for part in (question, beside))
     choice, systems = _json_text(row.choice), _json_text(row.detail.named_systems)
@@ -456,15 +482,14 @@ def _values(
     )
 
 
-def _keys(fields: Fields, shape: _Shape, identity: str) -> tuple[str, str, str, str]:
+def _keys(fields: Fields, shape: _Shape, *, identities: bool) -> tuple[str, str, str, str]:
     """Return the keys for pairing rows without ids: the question, all fields that are not judged,
-    and all fields; then the identity, unless it is the same as the last key.
+    and all fields; then the identity, by which labels are found, or what tells contents apart as it
+    does.
 
-    They are empty if there are none.
+    They are empty if there are none, and the last one if it says the same as the one before.
     """
-    if not fields:
-        return "", "", "", identity
-    question = beside = ""
+    question = beside = content = ""
     if shape.only_other is not None:
         beside = _text_key(shape.only_other, fields[shape.only_other])
     elif shape.other_names:
@@ -472,9 +497,12 @@ def _keys(fields: Fields, shape: _Shape, identity: str) -> tuple[str, str, str, 
     if shape.has_question and (text := fields[_QUESTION]):
         question = beside if shape.only_other == _QUESTION else _text_key(_QUESTION, text)
     if shape.is_sorted:
-        return question, beside, identity, ""
-    # a digest of sorted fields, so that of two runs with another order of fields is the same
-    return question, beside, _digest(fields), identity
+        content, identity = _digest(fields), ""
+    else:
+        # of two runs with another order of fields, the content is the same, and not the identity
+        content = _digest({name: fields[name] for name in sorted(fields)}) if fields else ""
+        identity = "" if identities else _digest(fields)
+    return question, beside, content, identity_of(fields) if identities else identity
 
 
 class _Shape(NamedTuple):
@@ -482,7 +510,7 @@ class _Shape(NamedTuple):
 
     names: tuple[str, ...]
     other_names: tuple[str, ...]
-    """The fields that are not judged."""
+    """The fields that are not judged, sorted."""
     only_other: str | None
     """The only such field; None if there are several or none."""
     has_question: bool
@@ -493,7 +521,8 @@ class _Shape(NamedTuple):
 def _shape(names: tuple[str, ...], judged_field: str) -> _Shape:
     others = tuple(name for name in names if name not in (_ANSWER, judged_field))
     only_other = others[0] if len(others) == 1 and others[0].isprintable() else None
-    return _Shape(names, others, only_other, _QUESTION in others, names == tuple(sorted(names)))
+    is_sorted = bool(names) and names == tuple(sorted(names))
+    return _Shape(names, tuple(sorted(others)), only_other, _QUESTION in others, is_sorted)
 
 
 def _text_key(name: str, text: str | tuple[str, ...]) -> str:
@@ -529,9 +558,14 @@ def _json_text(value: str | int | tuple[str, ...] | None) -> str:
     return json.dumps(value)
 
 
-def _digest(fields: Fields) -> str:
-    """Return a digest that does not depend on the order of the fields."""
-    return identity_of({name: fields[name] for name in sorted(fields)})
+def _digest(texts: Mapping[str, str | tuple[str, ...]]) -> str:
+    """Return a digest of texts and their names in their order."""
+    # Several times faster than ``identity_of``.
+    try:
+        packed = packer()(texts)
+    except UnicodeEncodeError:  # half a surrogate pair
+        packed = json_text(texts).encode()
+    return blake2b(packed, digest_size=16).hexdigest()
 
 
 def _name(row: JudgmentRecord, column: str | None) -> tuple[str, int]:
@@ -598,9 +632,14 @@ def _pair(table: sqlite3.Connection, lines: Iterable[Line]) -> None:
             "(SELECT side, line, name FROM judged WHERE named "
             "GROUP BY side, line, name HAVING count(*) > 1)"
         )
-    if not table.execute("SELECT 1 FROM judged WHERE partner IS NULL LIMIT 1").fetchone():
+    (rows, pairs) = table.execute(
+        "SELECT (SELECT count(*) FROM judged), (SELECT count(*) FROM pairs)"
+    ).fetchone()
+    if rows == 2 * pairs:
         return
-    by_id = "line IN (SELECT line FROM judged WHERE way = 'id' GROUP BY line)"
+    by_id = (
+        "line IN (SELECT line FROM judged JOIN pairs ON place = one WHERE way = 'id' GROUP BY line)"
+    )
     unnamed = f"NOT (named AND {by_id})"  # ids of which none is in both runs name no rows
     _join(
         table,
@@ -625,31 +664,28 @@ def _join_unique_ids(table: sqlite3.Connection) -> bool:
     """Pair rows by id in one step, since unique ids make other keys unnecessary; return False if
     rows of a run share an id.
     """
-    table.execute(
-        "CREATE TEMP TABLE pair AS SELECT min(place) AS one, max(place) AS two, "
-        "count(*) = 2 AND sum(side) = 1 AS is_unique FROM judged WHERE named "
-        "GROUP BY name, line HAVING count(*) > 1 ORDER BY one"
+    # Not a unique index: without a journal, one that fails halfway damages the table.
+    table.execute("CREATE INDEX names ON judged (name, line, side) WHERE named")
+    shared = (
+        "SELECT 1 FROM judged INDEXED BY names WHERE named GROUP BY name, line, side "
+        "HAVING count(*) > 1 LIMIT 1"
     )
-    if table.execute("SELECT 1 FROM pair WHERE NOT is_unique LIMIT 1").fetchone():
-        table.execute("DROP TABLE pair")
+    if table.execute(shared).fetchone():
+        table.execute("DROP INDEX names")
         return False
-    _write_pairs(table, "id")
+    table.execute(
+        "INSERT INTO pairs SELECT a.place, b.place, 'id' FROM judged a CROSS JOIN judged b "
+        "INDEXED BY names ON b.name = a.name AND b.line = a.line AND b.side = 1 AND b.named "
+        "WHERE a.side = 0 AND a.named ORDER BY a.place"
+    )
+    table.execute("DROP INDEX names")
     return True
 
 
-def _write_pairs(table: sqlite3.Connection, way: Way) -> None:
-    """Make the rows of the table ``pair`` each other's counterparts, and drop it."""
-    for place, partner in (("one", "two"), ("two", "one")):
-        table.execute(
-            f"UPDATE judged SET partner = {partner}, way = ? FROM pair "  # noqa: S608 - our names
-            f"WHERE place = {place}",
-            (way,),
-        )
-    table.execute("DROP TABLE pair")
-
-
+ALONE = "place NOT IN (SELECT one FROM pairs) AND place NOT IN (SELECT two FROM pairs)"
+"""SQL condition on rows without a counterpart."""
 _COPIES = (
-    "SELECT line, beside FROM judged WHERE partner IS NULL GROUP BY line, beside HAVING "
+    f"SELECT line, beside FROM judged WHERE {ALONE} GROUP BY line, beside HAVING "  # noqa: S608
     "count(DISTINCT content) = 1"
 )
 """Rows that are the same in everything."""
@@ -664,7 +700,7 @@ def _join(table: sqlite3.Connection, way: Way, keys: str, which: str, count: str
     names = keys.replace("kind", "coalesce(beside, '') AS kind")
     script = (
         f"CREATE TEMP TABLE free AS SELECT place, side, {names} "  # noqa: S608 - texts of ours
-        f"FROM judged WHERE partner IS NULL AND {which};"
+        f"FROM judged WHERE {ALONE} AND {which};"
         f"CREATE TEMP TABLE kind AS SELECT {keys}, sum(side = 0) AS own, sum(side = 1) AS "
         f"others FROM free GROUP BY {keys} "
         f"HAVING own AND others AND ({count});"
@@ -672,9 +708,8 @@ def _join(table: sqlite3.Connection, way: Way, keys: str, which: str, count: str
         f"BY side, {keys} ORDER BY place) AS n "
         f"FROM free JOIN kind USING ({keys});"
         f"CREATE INDEX temp.alike ON nth (side, {keys}, n);"
-        "CREATE TEMP TABLE pair AS SELECT a.place AS one, b.place AS two FROM nth a "
+        f"INSERT INTO pairs SELECT a.place, b.place, '{way}' FROM nth a "
         f"JOIN nth b USING ({keys}, n) WHERE a.side = 0 AND b.side = 1;"
         "DROP TABLE free; DROP TABLE kind; DROP TABLE nth;"
     )
     table.executescript(script)
-    _write_pairs(table, way)

@@ -26,6 +26,7 @@ from adjudge.core.ledger.rows import (
     checksum,
     columns_in,
     insert,
+    is_intact,
     select,
     with_checksum,
 )
@@ -187,7 +188,7 @@ def _whole_rows(
 ) -> Iterator[tuple[object, ...]]:
     """Yield the rows whose checksums are correct."""
     rows = old.execute(f"{select(table)} {which}", values)
-    yield from (row[:-1] for row in rows if checksum(*row[:-1]) == row[-1])
+    yield from (row[:-1] for row in rows if is_intact(*row))
 
 
 def _drop_without_votes(new: sqlite3.Connection) -> int:

@@ -23,9 +23,10 @@ from adjudge import (
 from adjudge.core.domain.json_types import JsonDict, JsonValue
 from adjudge.core.domain.message import Usage
 from adjudge.core.domain.record import OtherDetail, PairwiseDetail, SystemResult, VoteRecord
+from adjudge.core.domain.repetition import RELATED
 from adjudge.core.domain.results import PositionalBias, Result
 from adjudge.core.ledger import codec, rows
-from adjudge.core.ledger.alike import alike_outcomes
+from adjudge.core.ledger.alike import AlikeOutcome, alike_outcomes
 from adjudge.core.ledger.codec import (
     DETAILS,
     exported_judgment,
@@ -39,6 +40,7 @@ from adjudge.core.ledger.rows import fact_text, read_fact, verify_row
 from adjudge.core.pooling.majority import ONE_ORDER
 from adjudge.core.reading.typed_json import WrongType
 from adjudge.messages import Message, join, render
+from support.old_ledger import row_of_version_7
 from support.results import NAME, RESULTS
 
 SLOW = settings(suppress_health_check=list(HealthCheck))
@@ -80,20 +82,23 @@ VALUES = st.one_of(
 def test_a_row_is_read_if_and_only_if_its_checksum_is_that_of_its_values(
     data: st.DataObject, table: str
 ) -> None:
-    """Checksums are computed in a quicker way first, which must accept nothing else."""
+    """Version 7 of the ledger had another checksum, which is still read."""
     values = [data.draw(VALUES) for _ in rows.COLUMNS[table]]
-    place = data.draw(st.integers(0, len(values) - 1))
-    assert verify_row(table, (*values, rows.checksum(*values))) == tuple(values)
     changed = [*values]
-    changed[place] = data.draw(VALUES)
-    if rows.checksum(*changed) != (old := rows.checksum(*values)):
-        with pytest.raises(sqlite3.DatabaseError, match="checksum mismatch"):
-            verify_row(table, (*changed, old))
+    changed[data.draw(st.integers(0, len(values) - 1))] = data.draw(VALUES)
+    assert rows.checksum(*values) < 0 <= rows.json_checksum(*values)
+    for checksum in (rows.checksum, rows.json_checksum):
+        assert verify_row(table, (*values, checksum(*values))) == tuple(values)
+        assert rows.is_intact(*values, checksum(*values))
+        if checksum(*changed) != (old := checksum(*values)):
+            assert not rows.is_intact(*changed, old)
+            with pytest.raises(sqlite3.DatabaseError, match="checksum mismatch"):
+                verify_row(table, (*changed, old))
 
 
 @pytest.mark.parametrize(("table", "place"), [("votes", 14), ("judgments", 6)])
 def test_infinity_is_not_taken_for_a_missing_number(table: str, place: int) -> None:
-    """The quick checksum writes both as null."""
+    """Some writers of JSON write both as null."""
     values: list[object] = [b"k" if "ballot" in name else "a" for name in rows.COLUMNS[table]]
     values[place] = None
     if table == "votes":
@@ -355,25 +360,25 @@ def test_the_outcome_of_a_row_is_that_of_its_record_whatever_kind_came_before(
     kinds = data.draw(st.lists(st.sampled_from([*RESULTS]), min_size=1, max_size=6))
     records = [data.draw(RESULTS[kind]).record("judge", 3) for kind in kinds]
     stored_rows = [verify_row("judgments", stored(judgment_row(record, b""))) for record in records]
-    # the second time, each row is like one before
-    twice = alike_outcomes([*stored_rows, *stored_rows], ("trial",))
-    for (row, outcome), record in zip(twice, [*records, *records], strict=True):
-        assert judgment_of(row) == record
-        if outcome is None:
+    old_rows = [
+        verify_row("judgments", row_of_version_7((*row, rows.checksum(*row))))
+        for row in stored_rows
+    ]
+    # later, each row is like one before
+    found = alike_outcomes([*stored_rows, *stored_rows, *old_rows, *old_rows])
+    for outcome, record in zip(found, records * 4, strict=True):
+        if not isinstance(outcome, AlikeOutcome):
+            assert judgment_of(outcome) == record
             continue
+        assert outcome.record == record
+        assert outcome.fields == record.fields
         assert not record.excluded_models
         assert not record.detail.named_systems
-        assert (outcome.judge, outcome.number, outcome.id, outcome.fields, outcome.criterion) == (
-            record.judge,
-            record.index,
-            record.id,
-            record.fields,
-            record.criterion,
-        )
-        assert (outcome.status, outcome.score, outcome.verdict) == (
+        assert record.input.keys().isdisjoint(RELATED)
+        like = outcome.like
+        assert (like.judge, like.criterion) == (record.judge, record.criterion)
+        assert (like.status, like.score, like.verdict) == (
             record.status,
             record.score,
             record.choice,
         )
-        assert outcome.input.keys() in (record.input.keys(), set())
-        assert ("trial" in outcome.input) == ("trial" in record.input)

@@ -328,7 +328,7 @@ def test_an_older_ledger_is_refused_with_what_to_do(tmp_path: Path) -> None:
     with connect(tmp_path / FILE) as connection:
         connection.execute("ALTER TABLE judgments DROP COLUMN flags")
         connection.execute(f"PRAGMA user_version = {LAYOUT - 1}")
-    said = "earlier version of adjudge .ledger version 6.*export the run with that version"
+    said = f"earlier version of adjudge .ledger version {LAYOUT - 1};.*export the run with that"
     with pytest.raises(RunError, match=said), opened(tmp_path):
         pass
     for read in (run_info, lambda folder: list(records_of(folder)), recover):

@@ -1,5 +1,5 @@
-"""Every kind of record is stored byte for byte as the version before the extension point
-``details`` stored it: ``stored_kinds.json`` was written by that version.
+"""Every kind of record is stored byte for byte as in ``stored_kinds.json``, and read as version 7
+of the ledger stored it, by which ``stored_kinds_of_7.json`` was written.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from adjudge.core.domain.record import (
 )
 from adjudge.core.domain.sampled_record import QualitativeDetail, QuantitativeDetail
 from adjudge.core.ledger.codec import judgment_of, judgment_row
+from adjudge.core.ledger.rows import verify_row
 from adjudge.features.agents.record import AgentDetail, MeasuredPart, PointRecord, Shortened
 from adjudge.features.agents.trajectory import ToolCall
 from adjudge.features.conversations.conversation import Conversation, Turn
@@ -40,9 +41,11 @@ from adjudge.features.rubrics.record import CategoryRecord, RubricDetail
 from adjudge.features.rubrics.record import RubricPointRecord as RubricPoint
 from adjudge.messages import Message
 from adjudge.plugins import OURS
+from support.old_ledger import row_of_version_7
 
 GOLDEN = Path(__file__).with_name("stored_kinds.json")
-RESULT = 10
+GOLDEN_OF_7 = Path(__file__).with_name("stored_kinds_of_7.json")
+BALLOTS, RESULT = 4, 10
 """The column of the stored result."""
 SYSTEM = SystemResult(
     contest_results=(1.0,),
@@ -222,7 +225,17 @@ def test_each_kind_is_stored_as_before_and_read_back(detail: Detail) -> None:
     record = record_with(detail)
     row = judgment_row(record, b"0123456789abcdef")
     assert [value.hex() if isinstance(value, bytes) else value for value in row] == golden
-    assert judgment_of(row[:-1]) == record
+    assert judgment_of(verify_row("judgments", row)) == record
+
+
+@pytest.mark.parametrize("detail", DETAILS, ids=lambda detail: detail.kind)
+def test_each_kind_is_read_as_version_7_stored_it(detail: Detail) -> None:
+    row = json.loads(GOLDEN_OF_7.read_text(encoding="utf-8"))[detail.kind]
+    row[BALLOTS] = bytes.fromhex(row[BALLOTS])
+    record = record_with(detail)
+    assert judgment_of(verify_row("judgments", row)) == record
+    written = judgment_row(record, b"0123456789abcdef")
+    assert row_of_version_7(written) == tuple(row)
 
 
 @pytest.mark.parametrize("detail", DETAILS, ids=lambda detail: detail.kind)

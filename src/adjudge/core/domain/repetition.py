@@ -20,6 +20,10 @@ PART_OF = "part_of"
 """The column of a turn or topic that names the row with its conversation."""
 TOPIC_MESSAGES = "topic_messages"
 """The column of a topic with the numbers of its first and last message, as ``5–8``."""
+REPEAT = "repeat"
+"""The column of an answer with its number, if a system answered a row several times."""
+RELATED = (TRIAL, ROW, PART_OF, REPEAT)
+"""Columns of rows that belong together."""
 Unit = tuple[str, ...]
 """The values that a row shares with its related rows, such as ``("task_id=7",)``; empty if the row
 is independent of all others.

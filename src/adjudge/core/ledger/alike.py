@@ -6,16 +6,15 @@ of one criterion, one verdict and one score.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property, lru_cache
 from json.encoder import encode_basestring_ascii
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar, cast
 
-from adjudge.core.domain.frozen_mapping import NOTHING
 from adjudge.core.domain.instance import STEPS
 from adjudge.core.domain.message import Usage
 from adjudge.core.domain.record import KIND, AspectDetail, DirectDetail, Fields, JudgmentRecord
-from adjudge.core.domain.repetition import PART_OF, ROW, TRIAL
+from adjudge.core.domain.repetition import RELATED
 from adjudge.core.domain.vote import PAID_WITH
 from adjudge.core.ledger.codec import (
     StoredOutcome,
@@ -30,15 +29,12 @@ from adjudge.core.reading.json_decoder import text_decoder
 _MOST_LIKES = 4096
 """Different rows that are remembered: scores may be any number, and advice any text."""
 _VERDICT_GIVEN = frozenset({"ok", "repaired"})
-_PLACES = {name: place for place, name in enumerate(COLUMNS["votes"])}
-_MODEL, _SAMPLE, _OUTCOME, _TEXT = (
-    _PLACES[name] for name in ("model", "sample", "outcome", "text")
-)
-_PROMPT, _CALLS, _AT, _MORE = (_PLACES[name] for name in ("prompt", "calls", "at", "more"))
-_COUNTS = slice(_CALLS, _PLACES["latency"])
-"""Calls and tokens, in the order of ``Usage``."""
-_Key = tuple[str, str, str]
-"""A judge, and all parts of a stored judgment that are equal in rows that are alike."""
+_COUNTS = ("calls", "prompt_tokens", "completion_tokens", "cached_tokens")
+"""Columns of votes, in the order of ``Usage``."""
+_Key = tuple[str, str]
+"""A judge, and the part of a stored judgment that rows that are alike share."""
+_RowWithVotes = tuple[Sequence[Any], Sequence[Sequence[Any]]]
+_First = TypeVar("_First")
 
 
 class AlikeRow(NamedTuple):
@@ -48,10 +44,13 @@ class AlikeRow(NamedTuple):
     """The record of the first row like it: equal but for the place, the row's content, the texts
     and the votes. Of all alike rows it is the same object.
     """
-    place: int
-    """Its place among the judge's judgments, from 0."""
     row: Sequence[Any]
     votes: Sequence[Sequence[Any]]
+
+    @property
+    def place(self) -> int:
+        """Its place among the judge's judgments, from 0."""
+        return cast(int, self.row[1])
 
     @property
     def record(self) -> JudgmentRecord:
@@ -59,157 +58,211 @@ class AlikeRow(NamedTuple):
         return judgment_of(self.row, tuple(map(vote_of, self.votes)))
 
 
+class AlikeGroup:
+    """Scored judgments by one judge and criterion that are each like an earlier one."""
+
+    def __init__(
+        self,
+        likes: list[JudgmentRecord],
+        rows: list[Sequence[Any]],
+        votes: list[Sequence[Sequence[Any]]],
+    ) -> None:
+        self.likes, self._rows, self._votes = likes, rows, votes
+
+    def __iter__(self) -> Iterator[AlikeRow]:
+        return map(AlikeRow, self.likes, self._rows, self._votes)
+
+    def rest(self) -> AlikeGroup:
+        """Return all but the first row."""
+        return AlikeGroup(self.likes[1:], self._rows[1:], self._votes[1:])
+
+    @cached_property
+    def _columns(self) -> _VoteColumns:
+        return _VoteColumns([vote for votes in self._votes for vote in votes])
+
+    def count_votes(self) -> VoteTotals:
+        """Add up the votes."""
+        return self._columns.totals()
+
+    def formats(self) -> Iterator[VoteFormat]:
+        """Yield the format of each vote that has a text."""
+        return self._columns.formats()
+
+    def usual(self) -> Iterator[AlikeGroup | _RowWithVotes]:
+        """Yield the rows whose votes are usual as groups, and the others one by one."""
+        if self._columns.are_usual():
+            yield self
+            return
+        for like, row, votes in self:
+            one = AlikeGroup([like], [row], [votes])
+            yield one if one._columns.are_usual() else (row, votes)
+
+
 class AlikeRows:
     """Finds rows that are alike."""
 
     def __init__(self) -> None:
-        self._likes: dict[_Key, JudgmentRecord | None] = {}
-        self._forms = _Forms(_RELATED)
-        self._missed = 0
+        self._likes = _Likes(_plain_record)
         self._fields_in = text_decoder(Fields)
 
-    def find(
-        self, row: Sequence[Any], votes: Sequence[Sequence[Any]], *, usual_votes: bool = False
-    ) -> AlikeRow | None:
-        """Return the row if it is a usual one: as adjudge writes it, with a score, by votes that
-        all count, and independent of others.
+    def groups(
+        self, rows: Iterable[Sequence[Any]], votes: Iterable[Sequence[Sequence[Any]]]
+    ) -> Iterator[AlikeGroup | _RowWithVotes]:
+        """Yield the usual rows in groups, and each other row with its votes.
 
-        None means that its record must be made. The explanation of an alike row is not decoded,
-        since no sum needs it. All other values were decoded in the first row like it.
-        ``usual_votes``: True if ``are_usual`` says so of its votes.
+        A usual row is as adjudge writes it, with a score, by votes that all count, and independent
+        of others. The explanations of alike rows are not decoded, since no sum needs them. All
+        other values were decoded in the first row like it.
         """
-        key = self._forms.key_of(row)
-        if key is None:
-            return None
-        index, instance = row[1], row[3]
-        if _STEPS in instance or self._fields_in(instance) is None:
-            return None
-        like = self._likes.get(key)
-        if like is None and key not in self._likes:
-            like = self._remember(key, row)
-        if like is None or not (usual_votes or are_usual(votes)):
-            return None
-        return AlikeRow(like, index, row, votes)
+        likes: list[JudgmentRecord] = []
+        own_rows: list[Sequence[Any]] = []
+        own_votes: list[Sequence[Sequence[Any]]] = []
+        find, last = self._find, None
+        for row, row_votes in zip(rows, votes, strict=True):
+            like = find(row)
+            if like is not last and likes and not _is_of_same(like, likes[0]):
+                yield from AlikeGroup(likes, own_rows, own_votes).usual()
+                likes, own_rows, own_votes = [], [], []
+            last = like
+            if like is None:
+                yield row, row_votes
+                continue
+            likes.append(like)
+            own_rows.append(row)
+            own_votes.append(row_votes)
+        if likes:
+            yield from AlikeGroup(likes, own_rows, own_votes).usual()
 
-    def _remember(self, key: _Key, row: Sequence[Any]) -> JudgmentRecord | None:
-        self._missed += 1
-        if self._missed > _MOST_LIKES:  # no two rows are alike, as those with advice in them
+    def _find(self, row: Sequence[Any]) -> JudgmentRecord | None:
+        like = self._likes.find(row)
+        if like is None or _STEPS in (instance := row[3]) or self._fields_in(instance) is None:
             return None
-        like = judgment_of(row) if _is_in_order(key) else None
-        self._likes[key] = like = like if like and _is_plain(like) else None
         return like
 
 
-def alike_outcomes(
-    rows: Iterable[tuple[Any, ...]], columns: Iterable[str]
-) -> Iterator[tuple[tuple[Any, ...], StoredOutcome | None]]:
-    """Yield each row with its outcome, or with None if its whole record must be read.
+def _is_of_same(like: JudgmentRecord | None, first: JudgmentRecord) -> bool:
+    return like is not None and (like.judge, like.criterion) == (first.judge, first.criterion)
 
-    Of rows that are alike, only the first one is decoded; the outcomes of the others have no
-    ``input``. A row that may have one of ``columns`` is always decoded.
+
+class AlikeOutcome(NamedTuple):
+    """A judgment of a kind with one text and one verdict, as it is stored and verified."""
+
+    like: StoredOutcome
+    """The outcome of the first row like it: equal but for the place, id, fields and columns. Of all
+    alike rows it is the same object.
     """
-    likes: dict[_Key, StoredOutcome] = {}
-    key_of, fields_in = _Forms(columns).key_of, text_decoder(Fields)
+    fields: Fields
+    row: Sequence[Any]
+
+    @property
+    def record(self) -> JudgmentRecord:
+        """Its own record, without votes."""
+        return judgment_of(self.row)
+
+
+def alike_outcomes(rows: Iterable[tuple[Any, ...]]) -> Iterator[AlikeOutcome | tuple[Any, ...]]:
+    """Yield the outcome of each row, or the row itself if its whole record must be read, as that of
+    a row that belongs to others.
+
+    Of rows that are alike, only the first one is decoded.
+    """
+    find_like, fields_in = _Likes(outcome_in).find, text_decoder(Fields)
     for row in rows:
-        key = key_of(row)
-        like = likes.get(key) if key else None
-        if like is not None and (fields := fields_in(row[3])) is not None:
-            same = (like.criterion, like.status, like.score, like.verdict)
-            yield row, StoredOutcome(row[0], row[1], row[2], fields, NOTHING, *same)
-            continue
-        outcome = outcome_in(row)
-        if key and outcome and _is_in_order(key):
-            if len(likes) >= _MOST_LIKES:
-                likes.clear()
-            likes[key] = outcome
-        yield row, outcome
+        like = find_like(row)
+        if like is None or (fields := fields_in(row[3])) is None:
+            yield row
+        else:
+            yield _new(AlikeOutcome, (like, fields, row))
 
 
-class _Form(NamedTuple):
-    """The parts of a stored judgment between its id, its explanation and its columns."""
-
-    start: str
-    end: str
-    has_columns: bool
-    key: _Key
+# Several times faster than to call the class, in Python's words for it.
+_new = tuple.__new__
 
 
-class _Forms:
-    """Tells which stored judgments are alike. Those that may have one of ``columns`` are not."""
+class _Likes(Generic[_First]):
+    """Finds what was read in the first row like a row.
 
-    def __init__(self, columns: Iterable[str]) -> None:
-        self._columns = tuple(f'"{column}"' for column in columns)
-        self._last: dict[tuple[object, ...], _Form] = {}
-        """Judge, score and verdict → the form of the last such row, usually that of the next."""
+    ``read``: reads a row; None if rows like it are not to be found.
+    """
 
-    def key_of(self, row: Sequence[Any]) -> _Key | None:
-        """Return what rows that are alike share; None if adjudge did not write the row in its usual
-        form.
+    def __init__(self, read: Callable[[Sequence[Any]], _First | None]) -> None:
+        self._read = read
+        self._firsts: dict[_Key, _First | None] = {}
+        self._forms: dict[tuple[object, ...], tuple[int, str, _First | None]] = {}
+        """Judge, score and verdict → the shared part of the last such row with its length, which is
+        usually that of the next, and what was found.
+        """
+
+    def find(self, row: Sequence[Any]) -> _First | None:
+        """Return what the first row like this gave.
+
+        None if adjudge did not write the row in its usual form, or if it belongs to others.
         """
         id, result = row[2], row[-1]
         if type(result) is not str or type(row[1]) is not int or type(row[3]) is not str:
             return None
         if type(id) is str:
-            beginning = f'{{"id": {encode_basestring_ascii(id)}'
+            own = f"{_ID}{encode_basestring_ascii(id)}{_EXPLANATION}"
         elif id is None:
-            beginning = '{"id": null'
+            own = f"{_ID}null{_EXPLANATION}"
         else:
             return None
-        hint = (row[0], row[6], row[8])
-        if form := self._last.get(hint):
-            start, end, has_columns, key = form
-            place = len(beginning) + len(start)
-            if result.startswith(beginning + start):
-                if result.startswith(_NO_TEXT, place):
-                    place += len(_NO_TEXT)
-                elif result.startswith('"', place):
-                    place = result.find(_REASON, place) + len(_REASON)
-                columns = result[place + len(end) :]
-                if result.startswith(end, place) and bool(columns) is has_columns:
-                    return None if self._has_any(columns) else key
-        return self._find_key(row, beginning, hint)
+        form = self._forms.get((row[0], row[6], row[8]))
+        if form is not None:
+            length, shared, first = form
+            # Slices, since methods that take places need several times longer to be called.
+            if result[:length] == shared and result[length : length + len(own)] == own:
+                return first
+        return self._find(row, own)
 
-    def _find_key(
-        self, row: Sequence[Any], beginning: str, hint: tuple[object, ...]
-    ) -> _Key | None:
+    def _find(self, row: Sequence[Any], own: str) -> _First | None:
+        result: str = row[-1]
         # No text in JSON holds a bare quotation mark, so a name between two of them begins a
         # member; and adjudge writes them in this order.
-        before, _, rest = row[-1].partition(_EXPLANATION)
-        explanation, _, rest = rest.partition(_REASON)
-        end, input_name, columns = rest.partition(_INPUT)
-        id, _, start = before.partition(_AFTER_ID)
-        if id != beginning or not explanation.startswith(_TEXT_OR_NULL) or self._has_any(columns):
+        is_of_1_x = result.startswith(_FIRST_ID)
+        shared = _shared_in_1_x(result, own) if is_of_1_x else result.partition(own)[0]
+        if not shared or shared == result or _INPUT in shared:
             return None
-        key = (row[0], start, end)
-        if _is_in_order(key):
-            if len(self._last) >= _MOST_LIKES:
-                self._last.clear()
-            after_id = f"{_AFTER_ID}{start}{_EXPLANATION}"
-            self._last[hint] = _Form(after_id, end + input_name, bool(columns), key)
-        return key
+        key = (row[0], shared)
+        if key in self._firsts:
+            first = self._firsts[key]
+        else:
+            if len(self._firsts) >= _MOST_LIKES:
+                self._firsts.clear()
+                self._forms.clear()
+            first = self._firsts[key] = self._read(row) if shared.endswith(_TAGS) else None
+        if not is_of_1_x:
+            self._forms[row[0], row[6], row[8]] = (len(shared), shared, first)
+        return first
 
-    def _has_any(self, columns: str) -> bool:
-        for column in self._columns:  # noqa: SIM110 - any() takes several times longer
-            if column in columns:
-                return True
-        return False
+
+def _shared_in_1_x(result: str, own: str) -> str | None:
+    """Return what rows that are alike share, as it is written today, of a row that version 1 wrote:
+    with its id first, and its explanation among what they share.
+    """
+    before, _, rest = result.partition(_EXPLANATION)
+    explanation, _, rest = rest.partition(_REASON)
+    end, _, columns = rest.partition(_INPUT)
+    id, _, start = before.partition(_CRITERIA)
+    is_own = f"{_ID}{id.removeprefix(_FIRST_ID)}{_EXPLANATION}" == own
+    if not is_own or not start or not explanation.startswith(('"', "null")):
+        return None
+    if any(f'"{column}": ' in columns for column in RELATED):
+        return None
+    return f"{{{_CRITERIA[2:]}{start}{_REASON}{end.removesuffix('}')}"
 
 
 _STEPS = f'"{STEPS}"'
-_AFTER_ID, _EXPLANATION, _REASON = ', "criteria": ', ', "explanation": ', ', "reason": '
-_INPUT = f', "{INPUT}": '
-_TEXT_OR_NULL = ('"', "null")
-_NO_TEXT = f"null{_REASON}"
-_TAGS = tuple(f'"{KIND}": "{kind.kind}"' for kind in (AspectDetail, DirectDetail))
-"""Kinds of one text and one verdict."""
-_RELATED = (TRIAL, ROW, PART_OF, "repeat")
-"""Columns of rows that belong together."""
+_ID, _FIRST_ID, _CRITERIA = ', "id": ', '{"id": ', ', "criteria": '
+_EXPLANATION, _REASON, _INPUT = ', "explanation": ', ', "reason": ', f', "{INPUT}": '
+_TAGS = tuple(f', "{KIND}": "{kind.kind}"' for kind in (AspectDetail, DirectDetail))
+"""Kinds of one text and one verdict. A kind is the last thing that rows share."""
 
 
-def _is_in_order(key: _Key) -> bool:
-    """Return True if the parts of a judgment between its texts were found."""
-    _, start, end = key
-    return bool(start) and end.removesuffix("}").endswith(_TAGS)
+def _plain_record(row: Sequence[Any]) -> JudgmentRecord | None:
+    """Return the record of a row if sums can take it for those of the rows like it."""
+    record = judgment_of(row)
+    return record if _is_plain(record) else None
 
 
 def _is_plain(record: JudgmentRecord) -> bool:
@@ -234,30 +287,6 @@ class VoteTotals(NamedTuple):
     """Answers that cost nothing."""
 
 
-def add_votes(rows: Iterable[AlikeRow]) -> VoteTotals:
-    """Add up the votes of alike rows."""
-    votes_by_model: dict[str, list[Sequence[Any]]] = {}
-    named: list[tuple[str, str]] = []
-    reused = 0
-    for row in rows:
-        for vote in row.votes:
-            model = vote[_MODEL]
-            if model in votes_by_model:
-                votes_by_model[model].append(vote)
-            else:
-                votes_by_model[model] = [vote]
-            extras = _extras_in(vote[_MORE])
-            if extras is not None and extras.answered_by:
-                named.append((model, extras.answered_by))
-            if not vote[_CALLS] and vote[_TEXT] is not None:
-                reused += not (extras and extras.metadata.get(PAID_WITH))
-    usage = {
-        model: Usage(*map(sum, zip(*(vote[_COUNTS] for vote in votes), strict=True)))
-        for model, votes in votes_by_model.items()
-    }
-    return VoteTotals(usage, named, reused)
-
-
 class VoteFormat(NamedTuple):
     """The properties that distinguish a vote from those of other rows, and a flag for repaired
     replies.
@@ -268,37 +297,78 @@ class VoteFormat(NamedTuple):
     is_mended: bool
 
 
-def formats_of(rows: Iterable[AlikeRow]) -> Iterator[VoteFormat]:
-    """Yield the format of each vote that has a text."""
-    for row in rows:
-        for vote in row.votes:
-            if vote[_TEXT] is not None:
-                extras = _extras_in(vote[_MORE])
-                key = (vote[_MODEL], vote[_SAMPLE], vote[_PROMPT], vote[_AT])
-                yield VoteFormat(vote[_MODEL], key, bool(extras and extras.repairs > 0))
+class _VoteColumns:
+    """Votes, column by column, which takes a fraction of the time of one by one."""
 
+    def __init__(self, votes: Sequence[Sequence[Any]]) -> None:
+        names = COLUMNS["votes"]
+        columns = zip(*votes, strict=True) if votes else ((),) * len(names)
+        self._of: dict[str, tuple[Any, ...]] = dict(zip(names, columns, strict=True))
 
-def are_usual(votes: Collection[Sequence[Any]]) -> bool:
-    """Return True if all votes counted, and would give records with their values as stored."""
-    for name, values in zip(_TYPES, zip(*votes, strict=True), strict=False):
-        if not _TYPES[name].issuperset(map(type, values)):
+    def are_usual(self) -> bool:
+        """Return True if all votes counted, and would give records with their values as stored."""
+        of = self._of
+        try:
+            # These raise an error for values of another type, faster than each can be looked at.
+            numbers = {type(sum(of[name])) for name in _NUMBERS}
+            b"".join(of["ballot"])
+            for name in _TEXTS:
+                "".join(of[name])
+            for name in _OPTIONAL_TEXTS:
+                "".join([text for text in of[name] if text is not None])
+        except TypeError:
             return False
-        if name == "outcome" and not _VERDICT_GIVEN.issuperset(values):
-            return False
-        if name == "more" and any(more and _extras_in(more) is None for more in values):
-            return False
-    return True
+        is_float = all(type(number) is float for name in _REALS for number in of[name])
+        return (
+            numbers == {int}
+            and is_float
+            and _VERDICT_GIVEN.issuperset(of["outcome"])
+            and not any(more and _extras_in(more) is None for more in {*of["more"]})
+        )
+
+    def totals(self) -> VoteTotals:
+        """Add the votes up."""
+        named: list[tuple[str, str]] = []
+        reused = 0
+        models, of = {*self._of["model"]}, self._of
+        if any(of["more"]):
+            for model, more in zip(of["model"], of["more"], strict=True):
+                extras = more and _extras_in(more)
+                if extras and extras.answered_by:
+                    named.append((model, extras.answered_by))
+        if not all(of["calls"]):
+            for calls, text, more in zip(of["calls"], of["text"], of["more"], strict=True):
+                if not calls and text is not None:
+                    extras = more and _extras_in(more)
+                    reused += not (extras and extras.metadata.get(PAID_WITH))
+        if len(models) == 1:
+            usage = {models.pop(): Usage(*(sum(of[name]) for name in _COUNTS))}
+        else:
+            counts: dict[str, list[Sequence[int]]] = {}
+            for model, *amounts in zip(of["model"], *(of[name] for name in _COUNTS), strict=True):
+                counts.setdefault(model, []).append(amounts)
+            usage = {
+                model: Usage(*map(sum, zip(*amounts, strict=True)))
+                for model, amounts in counts.items()
+            }
+        return VoteTotals(usage, named, reused)
+
+    def formats(self) -> Iterator[VoteFormat]:
+        of = self._of
+        names = ("model", "sample", "prompt", "at", "text", "more")
+        for model, sample, prompt, at, text, more in zip(
+            *(of[name] for name in names), strict=True
+        ):
+            if text is not None:
+                extras = more and _extras_in(more)
+                is_mended = bool(extras and extras.repairs > 0)
+                yield _new(VoteFormat, (model, (model, sample, prompt, at), is_mended))
 
 
-_TYPES: Mapping[str, frozenset[type]] = {
-    **dict.fromkeys(COLUMNS["votes"], frozenset({str, type(None)})),
-    **dict.fromkeys(("number", "sample", "calls"), frozenset({int})),
-    **dict.fromkeys(("prompt_tokens", "completion_tokens", "cached_tokens"), frozenset({int})),
-    **dict.fromkeys(("latency", "at"), frozenset({float})),
-    **dict.fromkeys(("model", "outcome"), frozenset({str})),
-    "ballot": frozenset({bytes}),
-}
-"""Column of a vote → its usual types."""
+_NUMBERS = ("number", "sample", *_COUNTS)
+_REALS = ("latency", "at")
+_TEXTS = ("model", "outcome")
+_OPTIONAL_TEXTS = ("option", "explanation", "reason", "text", "prompt", "more")
 
 
 @lru_cache(maxsize=1024)

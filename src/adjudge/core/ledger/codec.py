@@ -37,6 +37,7 @@ from adjudge.core.domain.record import (
     VoteRecord,
     json_ready,
 )
+from adjudge.core.domain.repetition import RELATED
 from adjudge.core.domain.vote import count_answering_models, usage_by_model
 from adjudge.core.ledger.rows import (
     CACHE_WRITES,
@@ -108,13 +109,17 @@ def judgment_row(
     ``repaired``: True if a reply needed a repair and the record is without its votes.
     """
     flags = sum(map(flag_bit, record.flags)) | (flag_bit("repaired") if repaired else 0)
-    stored = {"id": record.id, **record.detail.to_stored(record.outcome())}
+    stored = record.detail.to_stored(record.outcome())
     score = cast("float | None", stored["score"])
     if record.judge_identity is not None:
         stored["judge_identity"] = record.judge_identity
     stored |= message_parts(stored)
-    if record.input:
-        stored[INPUT] = kept_input(record.input, record.fields)
+    # What only this row has comes last, so that rows that are alike begin with the same text. The
+    # columns of a row that belongs to others come before: such rows are never alike.
+    own = {"id": record.id, "explanation": stored.pop("explanation")}
+    columns = {INPUT: kept_input(record.input, record.fields)} if record.input else {}
+    is_related = not record.input.keys().isdisjoint(RELATED)
+    stored |= {**columns, **own} if is_related else {**own, **columns}
     if answers:
         stored[ANSWERS] = answers.hex()
     return with_checksum(
@@ -346,7 +351,7 @@ def _decode_judgment(
     return stored.record(row, votes) if stored else None
 
 
-def outcome_in(row: tuple[Any, ...]) -> StoredOutcome | None:
+def outcome_in(row: Sequence[Any]) -> StoredOutcome | None:
     """Return the outcome of a row whose checksum was verified; None if its whole record must be
     read.
     """

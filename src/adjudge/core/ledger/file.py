@@ -22,12 +22,14 @@ from adjudge.core.ledger.rows import (
     CHECKSUM_SQL,
     COLUMNS,
     IN_BATCH,
+    IS_INTACT_SQL,
     KEY_BYTES,
     checksum,
     checksum_matches,
     columns_in,
     fact_text,
     insert,
+    is_intact,
     read_fact,
     readers_in,
     refuse_damaged_rows,
@@ -85,8 +87,10 @@ _FACTS: Mapping[str, Callable[[object], bool]] = {
     "started": lambda value: isinstance(value, int | float) and 0 <= value < _LAST_SECOND,
     "spending": lambda value: isinstance(value, dict),
 }
-LAYOUT = 7
-"""The version of the tables; an empty file is version 0."""
+LAYOUT = 8
+"""The version of the tables; an empty file is version 0. Version 7 differs only in its checksums,
+which are still read.
+"""
 
 
 def holds_run(folder: Path) -> bool:
@@ -123,6 +127,7 @@ def connect(
     ) as connection:
         connection.execute("PRAGMA trusted_schema = OFF")  # a ledger may come from anyone
         connection.create_function(CHECKSUM_SQL, -1, checksum, deterministic=True)
+        connection.create_function(IS_INTACT_SQL, -1, is_intact, deterministic=True)
         if writable:
             # NORMAL would lose the last commits on a power cut: answers that are paid for.
             connection.execute(f"PRAGMA synchronous = {'FULL' if lasting else 'OFF'}")
@@ -341,9 +346,13 @@ def _wordings(folder: Path, begun_with: JsonObject, now: JsonObject) -> dict[str
 
 
 def make_tables(connection: sqlite3.Connection, path: Path) -> None:
-    """Make the tables of a new ledger, or check that they have today's layout."""
-    if _version(connection):
+    """Make the tables of a new ledger, or check that they have today's layout. The caller writes
+    rows.
+    """
+    if version := _version(connection):
         check_layout(connection, path)
+        if version < LAYOUT:  # so that an older adjudge says that it cannot read the new rows
+            connection.execute(f"PRAGMA user_version = {LAYOUT}")
         return
     refuse_strange_schema(connection, path)
     connection.execute("BEGIN IMMEDIATE")
@@ -442,13 +451,16 @@ def write_meta(connection: sqlite3.Connection, facts: JsonObject) -> None:
         connection.execute(insert("meta"), with_checksum(name, fact_text(value)))
 
 
-_IN_BATCHES = (f"sum(coalesce(json_extract(more, '$.in_batch[{place}]'), 0))" for place in (0, 1))
+def _sum_of(path: str) -> str:
+    # most votes have nothing there, and a look into nothing takes SQLite as long as a sum
+    return f"coalesce(sum(CASE WHEN more IS NOT NULL THEN json_extract(more, '$.{path}') END), 0)"
+
+
 USAGE = (
     "sum(calls - (outcome = 'model_error')), "  # the last call of a failed vote brought no reply
     "sum(prompt_tokens), sum(completion_tokens), sum(cached_tokens), "
-    "sum(coalesce(json_extract(more, '$.estimated'), 0)), "
-    f"{', '.join(_IN_BATCHES)}, "
-    f"sum(coalesce(json_extract(more, '$.{CACHE_WRITES}'), 0))"
+    f"{_sum_of('estimated')}, {_sum_of('in_batch[0]')}, {_sum_of('in_batch[1]')}, "
+    f"{_sum_of(CACHE_WRITES)}"
 )
 """The usage of votes, as SQL."""
 

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
-from itertools import islice
-from typing import Any, cast
+from itertools import chain, islice
+from typing import Any
 
 from adjudge.core.domain.record import JudgmentRecord, VoteRecord
-from adjudge.core.ledger.alike import AlikeRow, AlikeRows, alike_outcomes, are_usual
+from adjudge.core.ledger.alike import (
+    AlikeGroup,
+    AlikeOutcome,
+    AlikeRows,
+    alike_outcomes,
+)
 from adjudge.core.ledger.codec import (
     StoredOutcome,
     StoredVerdict,
@@ -26,6 +30,8 @@ _VOTES = f"{select('votes')} WHERE ballot IN ({{}}) ORDER BY number"
 # Judgments, and ballots, whose votes are looked up at once: few, since a judgment may hold a
 # trajectory.
 _AT_ONCE = 64
+SEVERAL_VOTES = "SELECT 1 FROM votes GROUP BY ballot HAVING count(*) > 1 LIMIT 1"
+"""A query that finds something if a ballot has several votes."""
 _IN_ORDER = f"{select('votes')} WHERE number > ? ORDER BY number LIMIT ?"
 # Votes that were read ahead and not asked for. If there are more, the order is another one.
 _MOST_AHEAD = 1024
@@ -56,40 +62,36 @@ def records(
         yield from (_record(ledger, row, None, trajectory) for row in rows)
         return
     is_whole = judge is None and index is None and numbers is None
-    in_order = _VotesInOrder(ledger) if is_whole else None
-    newest_votes = in_order.newest if in_order else partial(_newest_votes, ledger)
+    stored_votes = (_VotesInOrder if is_whole else _Votes)(ledger)
     while some := list(islice(rows, _AT_ONCE)):
-        ballots = [_ballots(row[4]) for row in some]
-        newest = newest_votes([key for keys in ballots for key in keys])
+        votes_of_rows = stored_votes.of_rows(some)
         if seen is not None:
-            seen.add(cast(int, row[0]) for row in newest.values())
-        for row, keys in zip(some, ballots, strict=True):
-            row_votes = tuple(vote_of(newest[key]) for key in keys if key in newest)
-            yield _record(ledger, row, row_votes, trajectory)
+            seen.add(votes_of_rows)
+        for row, row_votes in zip(some, votes_of_rows, strict=True):
+            yield _record(ledger, row, tuple(map(vote_of, row_votes)), trajectory)
 
 
-def rows_or_records(
+def groups_or_records(
     ledger: sqlite3.Connection, seen: VotesSeen
-) -> Iterator[list[JudgmentRecord | AlikeRow]]:
+) -> Iterator[list[JudgmentRecord | AlikeGroup]]:
     """Yield every judgment with its votes, by judge and row, some at a time: as its record, or
-    without one if it is like another row.
+    without one in a group of rows that are like others.
 
     ``seen``: notes which votes were read.
     """
-    alike, in_order = AlikeRows(), _VotesInOrder(ledger)
+    alike, stored_votes = AlikeRows(), _VotesInOrder(ledger)
     rows = judgment_rows(ledger)
     while some := list(islice(rows, _AT_ONCE)):
-        ballots = [_ballots(row[4]) for row in some]
-        newest = in_order.newest([key for keys in ballots for key in keys])
-        seen.add(cast(int, row[0]) for row in newest.values())
-        usual_votes = are_usual(newest.values())
-        judgments: list[JudgmentRecord | AlikeRow] = []
-        for row, keys in zip(some, ballots, strict=True):
-            votes = [newest[key] for key in keys if key in newest]
-            judgment = alike.find(row, votes, usual_votes=usual_votes)
-            judgments.append(
-                judgment or _record(ledger, row, tuple(map(vote_of, votes)), trajectory=True)
-            )
+        votes_of_rows = stored_votes.of_rows(some)
+        seen.add(votes_of_rows)
+        judgments: list[JudgmentRecord | AlikeGroup] = []
+        for found in alike.groups(some, votes_of_rows):
+            if isinstance(found, AlikeGroup):
+                judgments.append(found)
+            else:
+                row, row_votes = found
+                record = _record(ledger, row, tuple(map(vote_of, row_votes)), trajectory=True)
+                judgments.append(record)
         yield judgments
 
 
@@ -113,24 +115,20 @@ def verdicts(
             yield _record(ledger, row, None, True)
 
 
-def outcomes(
-    ledger: sqlite3.Connection,
-    is_enough: Callable[[StoredOutcome], bool],
-    columns: Collection[str] | None = None,
-) -> Iterator[StoredOutcome | JudgmentRecord]:
+def outcomes(ledger: sqlite3.Connection) -> Iterator[StoredOutcome | JudgmentRecord]:
     """Yield the outcome of every judgment, by judge and row; the whole record if the bare outcome
-    is missing or not enough.
-
-    ``columns``: the columns of the row that the caller looks for. The ``input`` of a row that has
-    none of them may then be empty, which is faster; None reads every column.
+    is missing.
     """
-    rows = judgment_rows(ledger)
-    each = ((row, outcome_in(row)) for row in rows)
-    for row, outcome in each if columns is None else alike_outcomes(rows, columns):
-        if outcome is not None and is_enough(outcome):
-            yield outcome
-        else:
-            yield _record(ledger, row, None, True)
+    for row in judgment_rows(ledger):
+        yield outcome_in(row) or _record(ledger, row, None, True)
+
+
+def alike_or_records(ledger: sqlite3.Connection) -> Iterator[AlikeOutcome | JudgmentRecord]:
+    """Yield every judgment, by judge and row: its outcome, or its record if it is no usual one, or
+    if its row belongs to others.
+    """
+    for found in alike_outcomes(judgment_rows(ledger)):
+        yield found if isinstance(found, AlikeOutcome) else _record(ledger, found, None, True)
 
 
 class VotesSeen:
@@ -144,10 +142,11 @@ class VotesSeen:
         # A ledger may come from anyone: votes with larger numbers count as unread.
         self._is_read = bytearray(max(0, min(newest, 2 * votes)) + 1)
 
-    def add(self, numbers: Iterable[int]) -> None:
+    def add(self, votes_of_rows: Iterable[Iterable[Sequence[Any]]]) -> None:
         """Mark votes as read."""
-        for number in numbers:
-            if 0 <= number < len(self._is_read):
+        numbers = [vote[0] for votes in votes_of_rows for vote in votes]
+        if numbers and min(numbers) >= 0 and max(numbers) < len(self._is_read):
+            for number in numbers:
                 self._is_read[number] = 1
 
     def check_rest(self) -> None:
@@ -235,23 +234,38 @@ def _newest_votes(
     return {key: verify(row) for key, row in newest.items()}
 
 
-class _VotesInOrder:
+class _Votes:
+    """Looks up votes."""
+
+    def __init__(self, ledger: sqlite3.Connection) -> None:
+        self._ledger = ledger
+
+    def of_rows(self, rows: Sequence[Sequence[object]]) -> list[list[tuple[Any, ...]]]:
+        """Return the last vote on each ballot of some judgments, given as stored rows."""
+        ballots = [_ballots(row[4]) for row in rows]
+        newest = self.newest([*chain.from_iterable(ballots)])
+        return [[newest[key] for key in keys if key in newest] for keys in ballots]
+
+    def newest(self, keys: Sequence[bytes]) -> Mapping[bytes, tuple[Any, ...]]:
+        """Return the row of the last vote on each ballot that has one."""
+        return _newest_votes(self._ledger, keys)
+
+
+class _VotesInOrder(_Votes):
     """Looks up votes, and reads ahead: most votes are in the order of the judgments by them, and
     reading in order takes half the time.
     """
 
     def __init__(self, ledger: sqlite3.Connection) -> None:
-        self._ledger = ledger
-        self._ahead: dict[bytes, tuple[object, ...]] = {}
+        super().__init__(ledger)
+        self._ahead: dict[bytes, tuple[Any, ...]] = {}
         self._place = 0
         # of several votes on a ballot only the last one counts
-        several = "SELECT count(*) > count(DISTINCT ballot) FROM votes"
-        (self._are_several,) = ledger.execute(several).fetchone()
+        self._are_several = ledger.execute(SEVERAL_VOTES).fetchone() is not None
 
-    def newest(self, keys: Sequence[bytes]) -> dict[bytes, tuple[object, ...]]:
-        """Like ``_newest_votes``."""
+    def newest(self, keys: Sequence[bytes]) -> Mapping[bytes, tuple[Any, ...]]:
         if self._are_several or len(self._ahead) > _MOST_AHEAD:
-            return _newest_votes(self._ledger, keys)
+            return super().newest(keys)
         rows = self._ledger.execute(_IN_ORDER, (self._place, len(keys))).fetchall()
         verified = list(map(verifier("votes"), rows))
         self._place = rows[-1][0] if rows else self._place
@@ -261,7 +275,7 @@ class _VotesInOrder:
         self._ahead.update(of_ballots)
         votes = {key: vote for key in keys if (vote := self._ahead.pop(key, None)) is not None}
         if missing := [key for key in dict.fromkeys(keys) if key not in votes]:
-            votes |= _newest_votes(self._ledger, missing)
+            votes |= super().newest(missing)
         return votes
 
 

@@ -68,15 +68,6 @@ Exports leave it out: a verdict is the same either way.
 """
 CACHE_WRITES = "cache_writes"
 """The key under which a vote keeps its tokens that were written to the provider's cache."""
-# Tables with many rows, whose checksums are computed in a quicker way first: the places of their
-# binary column and of their columns of real numbers.
-_QUICK: Mapping[str, tuple[int, tuple[int, ...]]] = {
-    table: (COLUMNS[table].index(key), tuple(map(COLUMNS[table].index, numbers)))
-    for table, key, numbers in (
-        ("votes", "ballot", ("latency", "at")),
-        ("judgments", "ballots", ("score",)),
-    )
-}
 LARGEST = 2**63 - 1
 """The largest number that SQLite accepts."""
 KEY_BYTES = 16
@@ -84,19 +75,49 @@ KEY_BYTES = 16
 MESSAGES = "message_parts"
 """The key of the parts of our own messages: pairs of a message's path and its parts."""
 _SCALARS = frozenset({str, int, float, bool, type(None)})
-_encoded = json_writer(bytes.hex)
+_as_json = json_writer(bytes.hex)
+IS_INTACT_SQL = "is_intact"
+"""The name of ``is_intact`` in SQL."""
 CHECKSUM_SQL = "checksum_of"
 """The name of ``checksum`` in SQL."""
 
 
+@cache
+def packer() -> Callable[[object], bytes]:
+    """Return a function that packs values: each with its type and its length, so that no others
+    give the same bytes.
+    """
+    import msgspec  # heavy: only for commands with a ledger
+
+    # MessagePack copies a text as SQLite stores it, where JSON looks at each character
+    return msgspec.msgpack.Encoder(enc_hook=str.__str__).encode  # a Message is a str
+
+
 def checksum(*values: object) -> int:
-    """Return the checksum of a row's values as SQLite returns them; the same on every machine."""
-    return zlib.crc32(_encoded(values).encode())
+    """Return the checksum of a row's values as SQLite returns them; the same on every machine.
+
+    It is negative, unlike a ``json_checksum``.
+    """
+    return ~zlib.crc32(packer()(values))
 
 
 def with_checksum(*values: object) -> tuple[object, ...]:
     """Return a row as it is written: with its checksum at the end."""
-    return (*values, zlib.crc32(_encoded(values).encode()))
+    return (*values, ~zlib.crc32(packer()(values)))
+
+
+def is_intact(*row: object) -> bool:
+    """Return True if a row's checksum, its last value, is that of its other values."""
+    values, stored = row[:-1], row[-1]
+    try:
+        return stored in (checksum(*values), json_checksum(*values))
+    except UnicodeEncodeError:  # a text that is not UTF-8, as a damaged ledger may hold
+        return False
+
+
+def json_checksum(*values: object) -> int:
+    """Return the checksum of labels, and of a ledger's rows that adjudge 1 wrote: over JSON."""
+    return zlib.crc32(_as_json(values).encode())
 
 
 def select(table: str) -> str:
@@ -116,7 +137,7 @@ def insert(table: str, conflict: str = "REPLACE") -> str:
 
 def checksum_matches(table: str) -> str:
     """Return a condition that holds for undamaged rows."""
-    return f"checksum IS {CHECKSUM_SQL}({', '.join(COLUMNS[table])})"
+    return f"{IS_INTACT_SQL}({', '.join(COLUMNS[table])}, checksum)"
 
 
 def columns_in(connection: sqlite3.Connection, table: str) -> list[str]:
@@ -143,46 +164,26 @@ def verify_row(table: str, row: Sequence[object]) -> tuple[Any, ...]:
 
 @cache
 def verifier(table: str) -> Callable[[tuple[Any, ...]], tuple[Any, ...]]:
-    """Return ``verify_row`` for the rows of one table.
-
-    The checksum is first computed by msgspec, which writes texts several times faster than
-    ``json``, but some values differently; then ``json`` decides.
-    """
-    if table not in _QUICK:
-        return lambda row: _verify_slowly(table, row)
-    import msgspec  # heavy: only for commands that read a ledger
-
-    # a value on each line: JSON has no line breaks inside of values
-    encode, crc32, (key, numbers) = msgspec.json.Encoder().encode_lines, zlib.crc32, _QUICK[table]
+    """Return ``verify_row`` for the rows of one table."""
+    pack, crc32 = packer(), zlib.crc32
 
     def verify(row: tuple[Any, ...]) -> tuple[Any, ...]:
-        parts = [*row]
-        try:
-            stored = parts.pop()
-            parts[key] = parts[key].hex()
-            for place in numbers:
-                # msgspec writes infinity as null
-                if (number := parts[place]) is not None and number - number != 0:
-                    return _verify_slowly(table, row)
-            is_intact = crc32(b"[%b]" % encode(parts)[:-1].replace(b"\n", b", ")) == stored
-        except (AttributeError, TypeError, UnicodeEncodeError):
-            return _verify_slowly(table, row)
-        return row[:-1] if is_intact else _verify_slowly(table, row)
+        values, stored = row[:-1], row[-1]
+        if ~crc32(pack(values)) != stored and json_checksum(*values) != stored:
+            raise _damage(table, values)
+        return values
 
     return verify
 
 
-def _verify_slowly(table: str, row: tuple[Any, ...]) -> tuple[Any, ...]:
-    values = row[:-1]
-    if zlib.crc32(_encoded(values).encode()) != row[-1]:
-        places = zip(COLUMNS[table], values, strict=True)
-        where = ", ".join(
-            f"{name} {value!r}"[:60] for name, value in places if name in (*ORDER[table], "name")
-        )
-        raise sqlite3.DatabaseError(
-            Message("checksum mismatch in table {table} ({where})", table=table, where=where)
-        )
-    return values
+def _damage(table: str, values: Sequence[object]) -> sqlite3.DatabaseError:
+    places = zip(COLUMNS[table], values, strict=True)
+    where = ", ".join(
+        f"{name} {value!r}"[:60] for name, value in places if name in (*ORDER[table], "name")
+    )
+    return sqlite3.DatabaseError(
+        Message("checksum mismatch in table {table} ({where})", table=table, where=where)
+    )
 
 
 def refuse_damaged_rows(

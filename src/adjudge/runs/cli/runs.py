@@ -48,7 +48,16 @@ from adjudge.runs.exporters.export import ENDINGS, FORMATS, export, export_forma
 from adjudge.runs.exporters.files import STDOUT
 from adjudge.runs.exporters.other_tools import count_without_place
 from adjudge.runs.exporters.scores import without_verdict
-from adjudge.runs.folder import RunInfo, delete_run, find_runs, last_written, reading, run_info
+from adjudge.runs.folder import (
+    RunCounts,
+    RunInfo,
+    delete_run,
+    find_runs,
+    last_written,
+    reading,
+    run_counts,
+    run_info,
+)
 from adjudge.runs.recovery import recover
 from adjudge.runs.results.cost import cost_message, cost_of
 from adjudge.runs.results.exit_code import ExitCode
@@ -120,7 +129,7 @@ def show_run(folder: Path, config: bool, as_json: bool) -> int:
     if as_json:
         print_run(report_of_run(folder, shown=0), folder)
         return 0
-    info = run_info(folder, judgments_follow=True, votes_follow=True)
+    info = run_counts(folder)
     report = report_of_run(folder, info=info)
     screen = Screen(language())
     screen.say(
@@ -158,7 +167,7 @@ def _yaml_of(configuration: JsonObject) -> str:
     return yaml.dump(plain(configuration), Dumper=Dumper, allow_unicode=True, sort_keys=False)
 
 
-def _judge_lines(info: RunInfo) -> Iterator[Message]:
+def _judge_lines(info: RunCounts) -> Iterator[Message]:
     """Yield lines about the judges, excluded models, each model's usage, batches and votes."""
     for judge, identity in info.identities.items():
         yield Message("{judge}: judge identity {identity}", judge=judge, identity=identity)

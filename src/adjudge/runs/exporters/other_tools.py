@@ -13,13 +13,12 @@ from pathlib import Path
 from adjudge.core.domain.json_types import JsonDict, JsonObject
 from adjudge.core.domain.label import Label
 from adjudge.core.domain.record import JudgmentRecord
-from adjudge.core.domain.repetition import ROW, asked_row
+from adjudge.core.domain.repetition import REPEAT, ROW, asked_row
 from adjudge.errors import SetupError
 from adjudge.runs.exporters.exported_options import exported_options
 from adjudge.runs.exporters.files import text_file
 from adjudge.runs.folder import records_of, run_info
 from adjudge.runs.pass_scale import Ends, passed, says_pass
-from adjudge.runs.results.repeats import REPEAT
 from adjudge.trust.labels.scales import scale_ends, scales_in
 from adjudge.trust.labels.store import LabelStore
 

@@ -12,7 +12,14 @@ from adjudge.core.domain.json_document import fill
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.domain.record import JudgmentRecord
-from adjudge.core.domain.repetition import TURN, Unit, asked_row, clusters_of, task_of
+from adjudge.core.domain.repetition import (
+    REPEAT,
+    TURN,
+    Unit,
+    asked_row,
+    clusters_of,
+    task_of,
+)
 from adjudge.messages import Message, join, plural
 from adjudge.runs.counts import count_rows, count_tasks
 from adjudge.runs.numbers import percent, percent_range
@@ -28,8 +35,8 @@ from adjudge.stats import FEWEST
 if TYPE_CHECKING:
     from adjudge.stats.intervals import Interval
 
-REPEAT, SYSTEM = "repeat", "system"
-"""The columns by which an answer says for which time it is, and whose."""
+SYSTEM = "system"
+"""The column by which an answer says whose it is."""
 
 
 class PassAllShape(TypedDict):

@@ -24,11 +24,11 @@ from adjudge.core.domain.judge_criterion import JudgeCriterion, of_system
 from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.domain.message import Usage, UsageSum
 from adjudge.core.domain.record import Detail, JudgmentRecord, VoteRecord
-from adjudge.core.domain.repetition import TRIAL, Unit, unit_of
+from adjudge.core.domain.repetition import REPEAT, TRIAL, Unit, unit_of
 from adjudge.core.domain.results import Result
 from adjudge.core.domain.vote import PAID_WITH
 from adjudge.core.gateway.prices import TARGET
-from adjudge.core.ledger.alike import AlikeRow, VoteFormat, add_votes, formats_of
+from adjudge.core.ledger.alike import AlikeGroup, AlikeRow, VoteFormat
 from adjudge.errors import NOT_ASKED
 from adjudge.messages import Message, abridge, join, plural
 from adjudge.runs.counts import count_parts, rows_without_group
@@ -38,7 +38,7 @@ from adjudge.runs.results.cost import Cost, cost_of
 from adjudge.runs.results.gate import Bar, GateResult, Measure, limits_or, mean_gate, most_gate
 from adjudge.runs.results.notes import answering_notes, format_notes, opinion_notes
 from adjudge.runs.results.option_order import OptionOrder, OptionOrderTally
-from adjudge.runs.results.repeats import REPEAT, Repeats, RepeatTally
+from adjudge.runs.results.repeats import Repeats, RepeatTally
 from adjudge.runs.results.setup import FigureChange, NamedFigure, ReportedJudge, Setup
 from adjudge.runs.results.summary import GateConfidence, Summary, Tally, UnreadRows
 from adjudge.runs.sections import SectionPart, SectionTally, section_kind
@@ -824,54 +824,49 @@ class ReportTally:
             self._worst.append(record)
         self._drop_best()
 
-    def add_stored(self, judgments: Sequence[JudgmentRecord | AlikeRow]) -> None:
+    def add_stored(self, judgments: Iterable[JudgmentRecord | AlikeGroup]) -> None:
         """Count judgments of a run folder, in their order."""
-        waiting: list[AlikeRow] = []
         for judgment in judgments:
-            if isinstance(judgment, AlikeRow) and self._may_wait(judgment, waiting):
-                waiting.append(judgment)
-                continue
-            self._add_alike(waiting)
-            waiting = []
-            self.add(judgment.record if isinstance(judgment, AlikeRow) else judgment)
-        self._add_alike(waiting)
+            if isinstance(judgment, AlikeGroup):
+                self._add_group(judgment)
+            else:
+                self.add(judgment)
 
-    def _may_wait(self, row: AlikeRow, waiting: Sequence[AlikeRow]) -> bool:
-        """Return True if a row can be counted together with those that wait."""
-        like = row.like
-        if waiting:
-            first = waiting[0].like
-            return like is first or (like.judge, like.criterion) == (first.judge, first.criterion)
-        section = self._sections.get((like.judge, like.criterion, ""))
-        return section is not None and section.only_counts and not self.setup.cluster
-
-    def _add_alike(self, rows: Sequence[AlikeRow]) -> None:
+    def _add_group(self, group: AlikeGroup) -> None:
         """Count rows of one section as ``add`` would."""
-        if not rows:
+        judge, criterion = group.likes[0].judge, group.likes[0].criterion
+        if (judge, criterion, "") not in self._sections:
+            first, *_ = group
+            self.add(first.record)
+            group = group.rest()
+        section = self._sections[judge, criterion, ""]
+        if not group.likes:
             return
-        records = [row.like for row in rows]
-        judge, criterion = records[0].judge, records[0].criterion
-        votes = add_votes(rows)
-        self._sections[judge, criterion, ""].add_alike(records, votes.usage.values())
-        self.total += len(rows)
+        if self.setup.cluster or not section.only_counts:
+            for row in group:
+                self.add(row.record)
+            return
+        votes = group.count_votes()
+        section.add_alike(group.likes, votes.usage.values())
+        self.total += len(group.likes)
         self._named.update(votes.named)
         for model, usage in votes.usage.items():
             self._used[model].add(usage)
         self._reused += votes.reused
         if len(self._counted_votes) < _MOST_COUNTED:
-            for vote in formats_of(rows):
+            for vote in group.formats():
                 self._count_stored_format(vote)
-        self._list(rows)
+        self._list(group)
         self._drop_best()
 
-    def _list(self, rows: Sequence[AlikeRow]) -> None:
+    def _list(self, group: AlikeGroup) -> None:
         """Add rows to the worst ones. Of rows that are alike, the first ones are worse."""
         if len(self._listed) > _MOST_LISTED:
             self._listed.clear()  # then some more are sorted
-        listed = {id(row.like): self._listed.get(id(row.like), (None, 0))[1] for row in rows}
+        listed = {key: self._listed.get(key, (None, 0))[1] for key in {*map(id, group.likes)}}
         if min(listed.values()) >= self.shown:
             return
-        for row in rows:
+        for row in group:
             key = id(row.like)
             if listed[key] < self.shown:
                 listed[key] += 1

@@ -17,7 +17,7 @@ from adjudge.runs.counts import (
     count_retries,
     count_votes,
 )
-from adjudge.runs.folder import RunInfo, checked_rows, reading, records_of, run_info
+from adjudge.runs.folder import RunCounts, checked_rows, reading, records_of, run_counts
 from adjudge.runs.results.notes import (
     left_out_notes,
     lost_in,
@@ -42,15 +42,15 @@ def report_of_run(
     baseline: Path | None = None,
     by: str | None = None,
     language: str | None = None,
-    info: RunInfo | None = None,
+    info: RunCounts | None = None,
 ) -> Report:
     """Return the report of a run folder so far. The listed rows include their votes.
 
     ``baseline``: a run to compare with instead of the original baseline. ``by``: the column whose
     values are reported separately. ``language``: by default the judges'. ``info``: the result of
-    ``run_info``, if already known.
+    ``run_counts``, if already known.
     """
-    info = info or run_info(run, judgments_follow=True, votes_follow=True)
+    info = info or run_counts(run)
     setup = Setup.of_run(info)
     setup = replace(setup, baseline=baseline_of(baseline)) if baseline else setup
     tally = ReportTally(setup, shown)
@@ -129,7 +129,7 @@ def baseline_of(run: Path) -> Baseline:
     )
 
 
-def votes_message(info: RunInfo) -> Message:
+def votes_message(info: RunCounts) -> Message:
     """Say how many votes were cast, how many lack an answer or verdict, and how many calls
     failed.
     """

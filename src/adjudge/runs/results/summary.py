@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
+from itertools import chain
 from operator import add
 from typing import TYPE_CHECKING, Annotated, NamedTuple, NotRequired, TypedDict, cast
 
@@ -434,11 +435,10 @@ class Tally:
         for amounts in usage:
             self._usage.add(amounts)
         keys = list(map(id, records))
-        counts = Counter(keys)  # in the order of their first rows, as is ``distinct``
-        distinct = dict(zip(keys, records, strict=True))
+        distinct = dict(zip(keys, records, strict=True))  # in the order of their first rows
         passes: dict[int, bool] = {}
         for key, record in distinct.items():
-            count, verdict = counts[key], record.detail.chosen
+            count, verdict = keys.count(key), record.detail.chosen
             self._counts[record.status] += count
             self._tied += count * record.tie
             self._is_count |= record.detail.is_count
@@ -447,29 +447,25 @@ class Tally:
                 self._points.setdefault(verdict)  # keeps the order of the first rows
                 if record.detail.kind == "aspect":
                     passes[key] = verdict == "PASS"
-        latest = {key: distinct[key] for key in reversed(keys)}
-        for record in reversed(latest.values()):
+        for key in reversed(dict.fromkeys(reversed(keys))):  # in the order of their last rows
+            record = distinct[key]
             if (verdict := record.detail.chosen) is not None:
                 self._points[verdict] = record.score
-        self._add_alike_models({key: record.model_scores for key, record in distinct.items()}, keys)
-        score_of = {key: cast(float, record.score) for key, record in distinct.items()}
-        self._scores.extend([score_of[key] for key in keys])
-        self.largest = max(self.largest, *score_of.values())
+        scores = [cast(float, record.score) for record in records]
+        self._scores.extend(array("d", scores))
+        self.largest = max(self.largest, *(cast(float, one.score) for one in distinct.values()))
         self._units.extend([()] * len(keys))
-        passed = [passes[key] for key in keys if key in passes]
-        self._passes.extend(passed)
+        passed = [passes[key] for key in keys if key in passes] if passes else []
+        self._passes.extend(array("d", passed))
         self._pass_units.extend([()] * len(passed))
-
-    def _add_alike_models(
-        self, scores_of: Mapping[int, Mapping[str, float]], keys: Sequence[int]
-    ) -> None:
-        for model in dict.fromkeys(model for scores in scores_of.values() for model in scores):
-            score_of = {key: scores[model] for key, scores in scores_of.items() if model in scores}
-            scores = [score_of[key] for key in keys if key in score_of]
+        scores_of = {key: record.model_scores for key, record in distinct.items()}
+        for model in dict.fromkeys(chain.from_iterable(scores_of.values())):
+            score_of = {key: of[model] for key, of in scores_of.items() if model in of}
+            own = [score_of[key] for key in keys if key in score_of]
             sum_and_rows = self._models.setdefault(model, [0.0, 0.0])
             # one by one, as rows are added: sums of real numbers depend on their order
-            sum_and_rows[0] = reduce(add, scores, sum_and_rows[0])
-            sum_and_rows[1] += len(scores)
+            sum_and_rows[0] = reduce(add, own, sum_and_rows[0])
+            sum_and_rows[1] += len(own)
 
     def _add_models(self, scores: Mapping[str, float]) -> None:
         for model, score in scores.items():
@@ -500,7 +496,11 @@ class Tally:
             sum(self._scores),
         )
         numbers, possible = len(self._scores), attempted - self._without_number
-        fixed = sum(score for place, score in enumerate(self._scores) if place not in self._open)
+        fixed = (
+            sum(score for place, score in enumerate(self._scores) if place not in self._open)
+            if self._open
+            else total
+        )
         lowest = fixed + sum(low for low, _ in self._open.values()) + sum(self._lost.lows)
         highest = fixed + sum(high for _, high in self._open.values()) + sum(self._lost.highs)
         return Summary(

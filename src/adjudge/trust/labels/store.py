@@ -17,7 +17,7 @@ from itertools import chain, groupby
 
 from adjudge.core.domain.label import DESIGNS, Label
 from adjudge.core.ledger.file import LABELS, execute_file
-from adjudge.core.ledger.rows import checksum, columns_in
+from adjudge.core.ledger.rows import columns_in, json_checksum
 from adjudge.errors import SetupError
 from adjudge.messages import Message
 from adjudge.trust.labels.database import LabelDatabase
@@ -460,7 +460,7 @@ def _checksum(values: Sequence[object]) -> int:
         if values[-len(added) :] != [None] * len(added):
             break
         values = values[: -len(added)]
-    return checksum(*values)
+    return json_checksum(*values)
 
 
 def _storable(name: str, value: object) -> object:

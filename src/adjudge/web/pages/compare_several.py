@@ -216,11 +216,13 @@ def _join_runs(
     # an empty name is a temporary database that may spill to disk
     with ExitStack() as opened, closing(sqlite3.connect("")) as table:
         table.execute(_TABLE)
+        labels = labels_in(*places)
         diffs = {
-            str(run_place.folder): opened.enter_context(run_diff(base.folder, run_place.folder))
+            str(run_place.folder): opened.enter_context(
+                run_diff(base.folder, run_place.folder, labelled=bool(labels))
+            )
             for run_place in other_runs
         }
-        labels = labels_in(*places)
         for run, diff in enumerate(diffs.values(), 1):
             _fill(table, run, diff, labels)
         yield diffs, table

@@ -347,7 +347,7 @@ class _SystemRow:
 
 
 def _system_rows(place: RunPlace, by: str, judge: str, judged: set[str]) -> Iterator[_SystemRow]:
-    for row in outcomes_of(place.folder, lambda _: True):
+    for row in outcomes_of(place.folder):
         if row.judge != judge:
             continue
         if isinstance(row, JudgmentRecord):
