@@ -489,20 +489,19 @@ def _keys(fields: Fields, shape: _Shape, *, identities: bool) -> tuple[str, str,
 
     They are empty if there are none, and the last one if it says the same as the one before.
     """
-    question = beside = content = ""
+    question = beside = ""
     if shape.only_other is not None:
         beside = _text_key(shape.only_other, fields[shape.only_other])
     elif shape.other_names:
         beside = _digest({name: fields[name] for name in shape.other_names})
     if shape.has_question and (text := fields[_QUESTION]):
         question = beside if shape.only_other == _QUESTION else _text_key(_QUESTION, text)
+    digest = identity_of if identities else _digest
     if shape.is_sorted:
-        content, identity = _digest(fields), ""
-    else:
-        # of two runs with another order of fields, the content is the same, and not the identity
-        content = _digest({name: fields[name] for name in sorted(fields)}) if fields else ""
-        identity = "" if identities else _digest(fields)
-    return question, beside, content, identity_of(fields) if identities else identity
+        return question, beside, digest(fields), ""
+    # of two runs with another order of fields, the content is the same, and not the identity
+    content = digest({name: fields[name] for name in sorted(fields)}) if fields else ""
+    return question, beside, content, digest(fields)
 
 
 class _Shape(NamedTuple):

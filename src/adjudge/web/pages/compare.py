@@ -541,30 +541,39 @@ class _Tabs:
     def fill(self, diff: RunDiff) -> None:
         judges = diff.judges()
         kinds: dict[PairOutcome, _KindOfPair] = {}
+        times: Counter[PairOutcome] = Counter()
         for outcome, place, identities in diff.outcomes_in_order(identities=bool(self._labels)):
             kind = kinds.get(outcome)
             if kind is None:
                 if len(kinds) >= _MOST_KINDS:
-                    kinds.clear()
+                    self._count(kinds, times)
                 kind = kinds[outcome] = _KindOfPair.of(outcome, judges)
-            self._moves[kind.move] += 1
-            for name, said, score in kind.scores:
-                self._score(name, said, score)
-            self._score_both(kind.move[0], outcome)
+            times[outcome] += 1
             tabs = kind.tabs
             if self._labels and (tab := self._right_tab(outcome, identities)):
                 tabs = (*tabs, tab)
             for tab in tabs:
                 self._add_pair(tab, kind.change, diff, place)
+        self._count(kinds, times)
         for row in diff.only_in(0):
             self._add("only_a", row, None)
         for row in diff.only_in(1):
             self._add("only_b", None, row)
 
-    def _score(self, criteria: str, outcome: _Outcome, score: float | None) -> None:
+    def _count(self, kinds: dict[PairOutcome, _KindOfPair], times: Counter[PairOutcome]) -> None:
+        """Count the pairs of each kind, and forget them."""
+        for outcome, kind in kinds.items():
+            self._moves[kind.move] += times[outcome]
+            for name, said, score in kind.scores:
+                self._score(name, said, score, times[outcome])
+            self._score_both(kind.move[0], outcome, times[outcome])
+        kinds.clear()
+        times.clear()
+
+    def _score(self, criteria: str, outcome: _Outcome, score: float | None, times: int) -> None:
         if outcome.is_verdict and score is not None:
             total, count = self._scores.get((criteria, outcome.text), (0.0, 0))
-            self._scores[criteria, outcome.text] = (total + score, count + 1)
+            self._scores[criteria, outcome.text] = (total + times * score, count + times)
 
     def frequent_moves(self) -> tuple[list[_Move], dict[str, int]]:
         """Return each criterion's most frequent moves, and how many rows moved otherwise."""
@@ -578,14 +587,14 @@ class _Tabs:
                 rare[name] += count
         return frequent, dict(rare)
 
-    def _score_both(self, name: str, pair: PairOutcome) -> None:
+    def _score_both(self, name: str, pair: PairOutcome, times: int) -> None:
         scores = pair.before.summary.score, pair.after.summary.score
         if scores[0] is not None and scores[1] is not None:
             counts = self._both.setdefault(name, Counter())
             # one more than can be drawn is counted, so that pairs_of_scores sees that there are
             # too many
             if len(counts) <= _MOST_SCORES:
-                counts[scores[0], scores[1]] += 1
+                counts[scores[0], scores[1]] += times
 
     def pairs_of_scores(self) -> Iterator[_Scores]:
         for criteria, counts in self._both.items():
