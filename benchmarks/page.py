@@ -93,13 +93,11 @@ def made(choice: random.Random, number: int) -> tuple[tuple[object, ...], tuple[
     score = None if failed else OPTIONS[option]
     result: dict[str, object] = {
         **{
-            "id": f"r{number}",
             "criteria": "quality",
             "status": "failed" if failed else "scored",
             "score": score,
         },
         **{
-            "explanation": text[:120],
             "reason": "no reply" if failed else None,
             "agreement": None if failed else 1.0,
             "tie": False,
@@ -113,6 +111,7 @@ def made(choice: random.Random, number: int) -> tuple[tuple[object, ...], tuple[
             "mean_score": score,
         },
         **{"feedback": None, "positional_bias": None, "notes": [], "kind": "direct"},
+        **{"id": f"r{number}", "explanation": text[:120]},
     }
     fields = json.dumps({"question": text[:80], "response": text})
     judgment = with_checksum(

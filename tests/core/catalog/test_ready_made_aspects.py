@@ -7,7 +7,7 @@ import re
 import pytest
 
 from adjudge.core.catalog.aspects import aspect, aspects
-from adjudge.core.prompts.renderer import LANGUAGES
+from adjudge.core.prompts.languages import LANGUAGES
 from adjudge.errors import SetupError
 
 NAMES = ["harmlessness", "conciseness", "coherence", "completeness", "factuality"]

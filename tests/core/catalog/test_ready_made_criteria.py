@@ -22,7 +22,7 @@ from adjudge.core.catalog.lint import lint
 from adjudge.core.domain.criteria import Criteria, CriteriaOption
 from adjudge.core.domain.message import Reply
 from adjudge.core.domain.question import Choice
-from adjudge.core.prompts.renderer import LANGUAGES
+from adjudge.core.prompts.languages import LANGUAGES
 from adjudge.core.verdicts.reader import read as read_reply
 from adjudge.errors import SetupError
 from support.criteria_table import expected, written

@@ -13,7 +13,8 @@ import pytest
 
 from adjudge import AspectCritic
 from adjudge.core.prompts import renderer
-from adjudge.core.prompts.renderer import LANGUAGES, earlier_version, wording
+from adjudge.core.prompts.languages import LANGUAGES
+from adjudge.core.prompts.renderer import earlier_version, wording
 from adjudge.runs.results.prompts import shown_prompts
 
 FILE = "aspect.jinja"

@@ -11,7 +11,8 @@ import pytest
 from jinja2 import meta
 
 import adjudge.core.prompts
-from adjudge.core.prompts.renderer import LANGUAGES, check_language, load
+from adjudge.core.prompts.languages import LANGUAGES
+from adjudge.core.prompts.renderer import check_language, load
 from adjudge.errors import SetupError
 
 FOLDER = Path(str(files(adjudge.core.prompts))) / "templates"

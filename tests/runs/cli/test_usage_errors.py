@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from adjudge.core.prompts.renderer import LANGUAGES
+from adjudge.core.prompts.languages import LANGUAGES
 from adjudge.runs.cli.options import LANGUAGE
 from adjudge.runs.cli.run import EXAMPLE
 from adjudge.runs.eval_file import parse_eval
