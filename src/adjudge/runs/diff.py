@@ -537,7 +537,8 @@ _IDENTITIES = "coalesce(a.identity, a.content), coalesce(b.identity, b.content)"
 _PAIRED = "FROM pairs JOIN judged a ON a.place = one JOIN judged b ON b.place = two"
 _COUNT_MOVES = (
     "CREATE TABLE moves AS SELECT line, before, after, way, sum(is_other_text) AS other_texts, "  # noqa: S608
-    "sum(is_other_question) AS other_questions, count(*) AS times, min(CAST(one AS TEXT)) AS first FROM ("
+    "sum(is_other_question) AS other_questions, count(*) AS times, "
+    "min(CAST(one AS TEXT)) AS first FROM ("
     "SELECT one, a.line AS line, a.outcome AS before, b.outcome AS after, way, "
     f"{_IDENTITIES.replace(', coalesce(b', ' <> coalesce(b')} AS is_other_text, "
     f"coalesce(a.question <> b.question, 0) AS is_other_question {_PAIRED} "
