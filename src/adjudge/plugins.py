@@ -28,7 +28,7 @@ KINDS: Mapping[str, str] = {
     "judges": "adjudge.runs.builder:JudgeKind",
     "sources": "adjudge.runs.row_source:RowSource",
     "importers": "adjudge.features.importers.format:Format",
-    "exporters": "collections.abc:Callable",  # (run folder, target) -> rows written
+    "exporters": "collections.abc:Callable",  # (run folder, target) -> number of rows
     "stores": "collections.abc:Callable",  # address -> adjudge.features.scale.stores.store:Store
     "criteria": "types:ModuleType",  # a folder of NAME.yaml
     "commands": "click:Command",
@@ -151,8 +151,8 @@ OURS: Mapping[str, Mapping[str, str]] = {
         md="runs.exporters.export:to_markdown",
         html="runs.exporters.export:to_html",
         evalassist="features.compat.evalassist_run:to_evalassist",
-        promptfoo="runs.exporters.other_tools:to_promptfoo",
-        inspect="runs.exporters.other_tools:to_inspect",
+        promptfoo="runs.exporters.promptfoo:to_promptfoo",
+        inspect="runs.exporters.inspect:to_inspect",
         langfuse="runs.exporters.scores:to_langfuse",
         phoenix="runs.exporters.scores:to_phoenix",
         junit="runs.exporters.junit:to_junit",

@@ -312,3 +312,73 @@ def test_both_orders_of_a_comparison_of_ours_come_back(tmp_path: Path) -> None:
         before["selected_option"],
         before["positional_bias"],
     )
+
+
+def of_three(won: list[list[object]], **more: Any) -> dict[str, Any]:
+    """A result as EvalAssist writes it: a list of contests for each response."""
+    others = [[1, 2], [0, 2], [0, 1]]
+    systems = [
+        {
+            "contestResults": results,
+            "comparedTo": others[place],
+            "explanations": ["", ""],
+            "positionalBias": [False, False],
+            "winrate": 0.5,
+            "ranking": 0,
+        }
+        for place, results in enumerate(won)
+    ]
+    result = {"perSystemResults": systems, "selectedOption": 0, "explanation": "so", **more}
+    return {**result, "positionalBias": None}
+
+
+def rates(row: dict[str, Any]) -> list[float]:
+    return [system["winrate"] for system in row["per_system_results"]]
+
+
+def test_each_contest_of_three_responses_is_read(tmp_path: Path) -> None:
+    """All losers tied with each other."""
+    rows = [
+        instance("1", responses=["a", "b", "c"], result=of_three([[1, 1], [0, 1], [0, 0]])),
+        instance(
+            "2", responses=["a", "b", "c"], result=of_three([["tie", True], ["tie", 1], [0, False]])
+        ),
+    ]
+    found = imported(tmp_path, whole("pairwise", rows, PAIRWISE, []))
+    assert [rates(row) for row in found.rows] == [[1.0, 0.5, 0.0], [0.75, 0.75, 0.0]]
+    assert found.verdicts == [0, "tie"]
+    assert not any("names only the best" in note for note in found.report.notes)
+
+
+def test_losers_whose_contests_are_not_known_are_counted(tmp_path: Path) -> None:
+    contradictory = of_three([[1, 1], [0, 1], [0, 1]])
+    bare = {"selectedOption": 2, "explanation": "so", "positionalBias": None}
+    rows = [
+        instance(str(place), responses=["a", "b", "c"], result=result)
+        for place, result in enumerate([contradictory, bare])
+    ]
+    found = imported(tmp_path, whole("pairwise", rows, PAIRWISE, []))
+    assert [rates(row) for row in found.rows] == [[1.0, 0.25, 0.25], [0.25, 0.25, 1.0]]
+    assert (
+        "2 comparisons of three or more responses name only the best: the others count as tied "
+        "with each other"
+    ) in found.report.notes
+
+
+def test_a_panel_in_both_orders_comes_back(tmp_path: Path) -> None:
+    """Its pooled outcome does not follow from one vote in each order."""
+
+    def model(*answers: str) -> Any:
+        def reply(prompt: str) -> str:
+            first = prompt.rindex("text a") < prompt.rindex("text b")
+            return json.dumps({"selected_option": answers[0 if first else 1]})
+
+        return reply
+
+    models = [model("A", "A"), model("A", "B"), model("A", "B")]
+    judge = PairwiseJudge(models, check_positional_bias=True)
+    judge.evaluate([["text a", "text b"]], "Which is better?", run=tmp_path / "run")
+    export(tmp_path / "run", tmp_path / "out.json", "evalassist")
+    import_file(tmp_path / "out.json", tmp_path / "again")
+    (before,), (after,) = judgments(tmp_path / "run"), judgments(tmp_path / "again")
+    assert rates(after) == rates(before) == [1.0, 0.0]

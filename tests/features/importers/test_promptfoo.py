@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from adjudge.errors import RunError
-from adjudge.runs.exporters.other_tools import to_inspect, to_promptfoo
+from adjudge.runs.exporters.inspect import to_inspect
+from adjudge.runs.exporters.promptfoo import to_promptfoo
 from adjudge.runs.exporters.scores import to_langfuse, to_phoenix
 from adjudge.runs.results.run_report import report_of_run
 from support.importing import imported

@@ -63,7 +63,7 @@ def test_promptfoo_gets_no_verdict_for_a_count(repeats: Path, tmp_path: Path) ->
         ("ended", True),
     ]
     assert "2 judgments written" in done.stdout
-    assert "left out: 2 judgments (counts or skipped rows)" in done.stderr
+    assert "left out: 2 judgments that count something" in done.stderr
 
 
 def test_promptfoo_gets_no_error_for_a_row_that_was_skipped(tmp_path: Path) -> None:
@@ -76,7 +76,7 @@ def test_promptfoo_gets_no_error_for_a_row_that_was_skipped(tmp_path: Path) -> N
     done = adjudge("export", "run", "--to", "promptfoo", "-o", "out.json", cwd=tmp_path)
     stats = json.loads((tmp_path / "out.json").read_text())["results"]["stats"]
     assert (stats["successes"], stats["failures"], stats["errors"]) == (1, 0, 0)
-    assert "left out: 1 judgment (counts or skipped rows)" in done.stderr
+    assert "left out: 1 judgment of rows that were skipped" in done.stderr
 
 
 def test_the_highest_counts_are_the_worst(tmp_path: Path) -> None:

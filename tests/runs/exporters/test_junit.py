@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -114,3 +115,27 @@ def test_gates_of_a_run_are_named(tmp_path: Path) -> None:
     (suite,) = suites(tmp_path / "run", tmp_path)
     (gate,) = suite.findall("properties/property[@name='adjudge.gate']")
     assert str(gate.get("value")).startswith("Gate failed: mean score of contains 'a'")
+
+
+def test_two_judges_may_score_one_criterion_differently(tmp_path: Path) -> None:
+    """1 of five stars passed, because another judge answers the question with yes or no."""
+    stars = {str(number): number for number in range(1, 6)}
+    judges = [
+        {
+            "kind": "direct",
+            "name": name,
+            "models": [f"scripted/{reply}"],
+            "criteria": [{"name": "quality", "description": "Is it good?", "options": options}],
+        }
+        for name, reply, options in (
+            ("stars", "1", [{"name": name, "score": score} for name, score in stars.items()]),
+            ("words", "Yes", [{"name": "Yes", "score": 1}, {"name": "No", "score": 0}]),
+        )
+    ]
+    (tmp_path / "rows.csv").write_text("id,response\nr1,text\n")
+    (tmp_path / "eval.yaml").write_text(json.dumps({"data": "rows.csv", "judges": judges}))
+    adjudge("run", "eval.yaml", "--run", "run", cwd=tmp_path)
+    failures = {
+        suite.get("name"): suite.get("failures") for suite in suites(tmp_path / "run", tmp_path)
+    }
+    assert failures == {"stars": "1", "words": "0"}

@@ -10,11 +10,13 @@ from adjudge.core.domain.frozen_mapping import nonempty, some_of
 from adjudge.core.domain.instance import GivenFields
 from adjudge.core.domain.json_types import JsonDict, JsonObject, object_in
 from adjudge.core.domain.verdict import TIE, letter
-from adjudge.runs.exporters.other_tools import in_one
+from adjudge.runs.exporters.exported import in_one
 
 VERSION = 2
 OWN = "adjudge"
 """Under this key stands what EvalAssist has no place for, so that it comes back."""
+POOLED = "pooled"
+"""The key of a result that was made of all votes, also those in the reversed order."""
 # What stands before the slash of a model → what EvalAssist calls the provider.
 _PROVIDERS = {
     **{

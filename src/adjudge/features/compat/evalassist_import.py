@@ -8,10 +8,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from itertools import combinations
 
 from adjudge.core.domain.criteria import CriteriaExample, CriteriaOption
 from adjudge.core.domain.verdict import TIE, letter
+from adjudge.core.domain.vote import Outcome
 from adjudge.errors import RunError
+from adjudge.features.compat.evalassist_export import OWN, POOLED
 from adjudge.features.importers.format import Format
 from adjudge.features.importers.record import (
     NOT_SAID,
@@ -25,13 +28,12 @@ from adjudge.features.importers.record import (
 from adjudge.features.importers.source import ForeignFile, ForeignRecord, Head
 from adjudge.features.importers.values import Json, Texts, fields_of, number, text
 from adjudge.messages import Message
+from adjudge.runs.exporters.judgment_metadata import RELATED, STATUS
 
 _VERSION = 2
 # What a test case says beside its rows.
 _CASE = ("evaluator", "pipeline", "criteria", "syntheticGenerationConfig", "examples", "judge")
 _ROW = ("contextVariables", "response", "responses", "result", "expectedResult", "id")
-# Where a test case that went out from here holds what EvalAssist has no place for.
-_OWN = "adjudge"
 
 
 def _matches(head: Head) -> bool:
@@ -71,9 +73,13 @@ def _read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
             question=row_question,
             fields=_fields(instance, row_question),
             id=instance.text("id") or f"instance {place}",
-            votes=tuple(_votes(instance.nested("result"), row_question, model)),
+            votes=tuple(_votes(instance, row_question, model)),
             marks=tuple(_marks(instance.value("expectedResult"), row_question, log)),
-            more={name: value for name, value in instance.raw.items() if name not in _ROW},
+            systems=_systems(instance),
+            more={
+                **{name: value for name, value in instance.raw.items() if name not in _ROW},
+                **_own(instance).keep(*RELATED),
+            },
         )
 
 
@@ -114,7 +120,7 @@ def _question(content: ForeignRecord, log: ImportLog) -> RecordedQuestion:
         options=() if compares else options,
         to_evaluate_field=text(judged_field) or "response",
         context_fields=context if isinstance(criteria.value("contextFields"), list) else None,
-        higher_is_better=criteria.nested(_OWN).value("higher_is_better") is not False,
+        higher_is_better=criteria.nested(OWN).value("higher_is_better") is not False,
         settings={name: values for name, values in settings.items() if values},
     )
     return replace(question, examples=tuple(_examples(content, question, log)))
@@ -167,18 +173,80 @@ def _fields(instance: ForeignRecord, question: RecordedQuestion) -> Texts:
 
 
 def _own(instance: ForeignRecord) -> ForeignRecord:
-    return instance.nested("metadata").nested(_OWN)
+    return instance.nested("metadata").nested(OWN)
 
 
-def _votes(result: ForeignRecord, question: RecordedQuestion, model: str) -> Iterator[RecordedVote]:
+def _systems(instance: ForeignRecord) -> tuple[str, ...]:
+    """Return the names of the responses, if adjudge exported them and their number is the same."""
+    names = tuple(map(text, _own(instance).values("systems")))
+    return names if len(names) == len(instance.values("responses")) else ()
+
+
+def _votes(
+    instance: ForeignRecord, question: RecordedQuestion, model: str
+) -> Iterator[RecordedVote]:
+    result = instance.nested("result")
     if not result:
+        yield from _failed_votes(_own(instance), model)
         return
-    yield replace(_vote(result, question, model), more={"result": result.raw})
+    votes = _votes_in(result, question, model, len(instance.values("responses")))
+    yield replace(votes[0], more={"result": result.raw})
+    yield from votes[1:]
     reversed_result = result.nested("positionalBias").nested("result")
     if option := result.value("positionalBiasOption"):
         reversed_result = reversed_result or ForeignRecord({"selectedOption": option})
-    if reversed_result:
-        yield replace(_vote(reversed_result, question, model), swapped=True)
+    # adjudge says if it has pooled the reversed order already
+    if reversed_result and not _own(result).value(POOLED):
+        for vote in _votes_in(reversed_result, question, model, len(instance.values("responses"))):
+            yield replace(vote, swapped=True)
+
+
+def _failed_votes(own: ForeignRecord, model: str) -> Iterator[RecordedVote]:
+    """Yield the vote of a row that had no score when adjudge exported it."""
+    if status := own.text(STATUS):
+        vote = RecordedVote(model=model).with_failure(own.value("reason"))
+        is_open = status == "abstained"
+        yield replace(vote, outcome=Outcome.ABSTAINED) if is_open else vote
+
+
+def _votes_in(
+    result: ForeignRecord, question: RecordedQuestion, model: str, responses: int
+) -> list[RecordedVote]:
+    """Return a result as one vote, or as a vote for each contest of three or more responses."""
+    vote = _vote(result, question, model)
+    contests = _contests(result, responses) if question.kind == "comparison" else {}
+    if vote.answer is None or not contests:
+        return [vote]
+    if responses > 2:
+        return [
+            replace(vote, compared=pair, answer=answer, explanation=why or vote.explanation)
+            for pair, (answer, why) in contests.items()
+        ]
+    first, second = (system.number("winrate") for system in result.objects("perSystemResults"))
+    is_stated = first is not None and second is not None and first not in (0.0, 0.5, 1.0)
+    return [replace(vote, distribution={"0": first, "1": second}) if is_stated else vote]
+
+
+def _contests(
+    result: ForeignRecord, responses: int
+) -> dict[tuple[int, int], tuple[str | int, str]]:
+    """Return pair → its winner, or tie, and why; empty unless every pair has one outcome."""
+    systems = result.objects("perSystemResults")
+    contests: dict[tuple[int, int], tuple[str | int, str]] = {}
+    for place, system in enumerate(systems):
+        explanations = [*system.values("explanations")]
+        for number_of_contest, (won, other) in enumerate(
+            zip(system.values("contestResults"), system.values("comparedTo"), strict=False)
+        ):
+            if not isinstance(other, int) or isinstance(other, bool) or other == place:
+                return {}
+            winner = TIE if won in (TIE, 0.5) else place if won in (True, 1) else other
+            pair = min(place, other), max(place, other)
+            why = text(explanations[number_of_contest]) if explanations else ""
+            if contests.setdefault(pair, (winner, why))[0] != winner:
+                return {}
+    expected = {*combinations(range(responses), 2)}
+    return contests if contests.keys() == expected and len(systems) == responses else {}
 
 
 def _best(result: ForeignRecord) -> Json:

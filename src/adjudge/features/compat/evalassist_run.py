@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 from adjudge.core.domain.json_types import JsonDict, JsonValue, object_in
-from adjudge.core.domain.record import JudgmentRecord, VoteRecord
+from adjudge.core.domain.record import JudgmentRecord, SystemResult, VoteRecord
+from adjudge.core.domain.verdict import TIE
 from adjudge.errors import SetupError
 from adjudge.features.compat.evalassist_export import (
+    OWN,
+    POOLED,
     case_out,
     criteria_out,
     evaluator_out,
@@ -17,25 +20,25 @@ from adjudge.features.compat.evalassist_export import (
     instance_out,
     judge_out,
 )
+from adjudge.runs.exporters.exported import AgreedLabels, Exported, Losses
 from adjudge.runs.exporters.files import text_file
+from adjudge.runs.exporters.judgment_metadata import STATUS, related_rows
 from adjudge.runs.folder import records_of, run_info
 from adjudge.trust.labels.scales import JudgedScale, label_scales
-from adjudge.trust.labels.store import LabelStore
 
 # Where a vote of EvalAssist's keeps the result as it was recorded.
 _RECORDED = "result"
 
 
-def to_evalassist(run: Path, target: Path) -> int:
-    """Write a run as a test case, with rows, judgments and expected results; return the number of
-    rows.
+def to_evalassist(run: Path, target: Path) -> Exported:
+    """Write a run as a test case, with rows, judgments and expected results.
 
     Data imported from EvalAssist is written back unchanged.
     """
-    scale, info = _only_scale(run), run_info(run)
+    scale, info, losses = _only_scale(run), run_info(run), Losses("EvalAssist")
     criteria, compares = scale.scale.criteria, scale.scale.compares
-    expected = _unanimous_labels(run, scale.name)
-    rows = [row for row in records_of(run, votes=True) if row.judge == scale.judges[0]]
+    labels = AgreedLabels(run)
+    rows = [*_case_rows(run, scale, losses)]
     names = dict.fromkeys(
         name for row in rows for name in row.fields if name != criteria.to_evaluate_field
     )
@@ -52,14 +55,28 @@ def to_evalassist(run: Path, target: Path) -> int:
         **{key: value for key, value in recorded.items() if key != "name"},
         "criteria": {**own_criteria, **object_in(recorded.get("criteria"))},
         "instances": [
-            _evalassist_instance(row, scale, expected, more=bool(recorded)) for row in rows
+            _evalassist_instance(row, scale, labels, more=bool(recorded)) for row in rows
         ],
     }
     with text_file(target) as file:
         json.dump(
             case_out(str(recorded.get("name") or run.name), content), file, ensure_ascii=False
         )
-    return len(rows)
+    losses.labels = labels.unused
+    return losses.exported()
+
+
+def _case_rows(run: Path, scale: JudgedScale, losses: Losses) -> Iterator[JudgmentRecord]:
+    """Yield the judgments of the test case, and count all others."""
+    for row in records_of(run, votes=True):
+        losses.judgments += 1
+        if (row.judge, row.criterion) != (scale.judges[0], scale.name):
+            losses.others += 1
+        elif row.status == "skipped":
+            losses.skipped += 1
+        else:
+            losses.see(row)
+            yield row
 
 
 def _only_scale(run: Path) -> JudgedScale:
@@ -78,27 +95,27 @@ def _only_scale(run: Path) -> JudgedScale:
     return scales[0]
 
 
-def _unanimous_labels(run: Path, criteria: str) -> dict[str, str | float]:
-    """Return the answer of each row whose labels all agree; other rows have no expected result."""
-    answers_by_row: dict[str, set[str | float]] = {}
-    for label in LabelStore(run).current(criteria):
-        if label.answer is not None:
-            answers_by_row.setdefault(label.row, set()).add(label.answer)
-    return {
-        row: next(iter(answers)) for row, answers in answers_by_row.items() if len(answers) == 1
-    }
-
-
 def _evalassist_instance(
-    row: JudgmentRecord, scale: JudgedScale, expected: Mapping[str, str | float], *, more: bool
+    row: JudgmentRecord, scale: JudgedScale, labels: AgreedLabels, *, more: bool
 ) -> JsonDict:
     fields, judged_field = row.fields, scale.scale.criteria.to_evaluate_field
     instance = instance_out(row.name, fields, judged_field, compares=scale.scale.compares)
+    if label := labels.find(row):
+        labels.use(row)
+    result = _evalassist_result(row)
+    about = {
+        **related_rows(row),
+        **({"systems": list(row.detail.named_systems)} if row.detail.named_systems else {}),
+        **({} if row.scored or result else {STATUS: row.status, "reason": row.reason}),
+    }
+    metadata = object_in(instance.get("metadata"))
+    own = {**object_in(metadata.get(OWN)), **about}
     return {
         **instance,
+        **({"metadata": {**metadata, OWN: own}} if about and not more else {}),
         **(row.input if more else {}),
-        "expectedResult": expected.get(row.identity, ""),
-        "result": _evalassist_result(row),
+        "expectedResult": label.answer if label else "",
+        "result": result,
     }
 
 
@@ -123,15 +140,20 @@ def _evalassist_result(row: JudgmentRecord) -> JsonValue:
     ahead = [vote_record for vote_record in valid if vote_record not in turned]
     compares, bias = bool(row.systems), row.positional_bias
     feedback = getattr(row.detail, "feedback", None)
-    both = bool(turned) and bias is not None
-    option = (
-        _selected_option(ahead[0], compares=compares) if both and len(ahead) == 1 else row.choice
-    )
+    # the outcome of one vote in each order follows from them; that of more votes does not
+    is_pair = len(ahead) == len(turned) == 1 and len(row.systems) in (0, 2) and bias is not None
+    option = _selected_option(ahead[0], compares=compares) if is_pair else row.choice
     return {
+        **(
+            {"perSystemResults": [*map(_system_result, row.detail.system_results)]}
+            if compares
+            else {}
+        ),
         "selectedOption": option,
         "explanation": row.explanation or (ahead[0].explanation if ahead else None) or "",
         **({} if feedback is None else {"feedback": feedback}),
         **({} if row.score is None else {"score": row.score}),
+        **({"metadata": {OWN: {POOLED: True}}} if turned and not is_pair else {}),
         "positionalBias": {
             "detected": bias.detected,
             "result": {
@@ -141,6 +163,18 @@ def _evalassist_result(row: JudgmentRecord) -> JsonValue:
         }
         if turned and bias is not None
         else None,
+    }
+
+
+def _system_result(system: SystemResult) -> JsonDict:
+    """Return the contests of one response; EvalAssist counts ranks from 0."""
+    return {
+        "contestResults": [TIE if won == 0.5 else bool(won) for won in system.contest_results],
+        "comparedTo": list(system.compared_to),
+        "explanations": [explanation or "" for explanation in system.explanations],
+        "positionalBias": [bool(flipped) for flipped in system.positional_bias],
+        "winrate": system.winrate,
+        "ranking": None if system.ranking is None else system.ranking - 1,
     }
 
 

@@ -59,6 +59,8 @@ class ImportTally:
     judges: Counter[str] = field(default_factory=Counter)
     undescribed: int = 0
     """Judgments by questions beyond those that a configuration describes."""
+    best_only: int = 0
+    """Comparisons of three or more responses of which the file names only the best."""
     recounted: int = 0
     """Unreadable votes that count as a verdict, since the user said so."""
 
@@ -114,6 +116,7 @@ class ImportedRun:
         self._look_for_cluster(row.fields, row.more)
         result, number = result_of(row, instance), tally.judges[row.judge]
         keys = keys_of(row.judge, number, len(result.votes))
+        tally.best_only += _names_only_the_best(row)
         self._ledger.add(row.judge, number, result, keys, row.at)
         tally.count(row, result.status.value)
 
@@ -272,6 +275,15 @@ class ImportedRun:
         settings = {**main_question.settings, "imported": judge, **ties}
         criteria = [plain(criteria_of(question)) for question in merged]
         return {"judge": IMPORTED, "settings": settings, "models": models, "criteria": criteria}
+
+
+def _names_only_the_best(row: RecordedRow) -> bool:
+    """Return True if three or more responses are compared by votes that do not rank them."""
+    if row.question.kind != "comparison":
+        return False
+    answered = [vote for vote in row.votes if vote.answer is not None]
+    responses = row.fields.get(row.question.to_evaluate_field, ())
+    return len(responses) > 2 and any(not vote.compared for vote in answered)
 
 
 def _by_words(question: RecordedQuestion) -> RecordedQuestion:

@@ -201,6 +201,14 @@ def _notes(tally: ImportTally, options: ImportOptions) -> Iterator[Message]:
             unreadable=options.unreadable,
             meaning=UNREADABLE_POLICIES[options.unreadable],
         )
+    if tally.best_only:
+        yield plural(
+            "{count} comparison of three or more responses names only the best: the others count "
+            "as tied with each other",
+            "{count:,} comparisons of three or more responses name only the best: the others count "
+            "as tied with each other",
+            tally.best_only,
+        )
     if tally.undescribed:
         yield plural(
             "{count} judgment cannot be labelled, because the run does not describe its question",

@@ -17,6 +17,7 @@ from adjudge.core.reading.archive import entries
 from adjudge.core.reading.foreign_values import seconds_of
 from adjudge.core.verdicts.styles import grade
 from adjudge.errors import RunError
+from adjudge.features.importers.exported import METADATA, Exported, is_same
 from adjudge.features.importers.format import Format
 from adjudge.features.importers.record import (
     NOT_SAID,
@@ -26,8 +27,6 @@ from adjudge.features.importers.record import (
     RecordedRow,
     RecordedVote,
     as_verdict,
-    exported_question,
-    exported_system,
     pass_or_fail,
     question_for,
     rate,
@@ -35,7 +34,7 @@ from adjudge.features.importers.record import (
 from adjudge.features.importers.source import EMPTY, ForeignFile, ForeignRecord, Head, named_objects
 from adjudge.features.importers.values import Json, fields_of, is_missing, number, text
 from adjudge.messages import Message
-from adjudge.runs.exporters.exported_options import OPTION_SCORES
+from adjudge.runs.exporters.inspect import inspect_value
 
 _VERSION = 2
 _HEADERS = ("header.json", "_journal/start.json")
@@ -211,12 +210,16 @@ def _score_rows(
         yield _row(sample, name, *_verdict(name, part, vote_base))
     if several and edits:
         log.skip(Message("edit of a score that has several values"), len(edits))
-    if not several:
-        question, vote = _read_export(scorer, original, vote_base) or _verdict(
-            scorer, value, vote_base
-        )
-        changes = [part for part in edits if part.value("value") not in (None, _UNCHANGED)]
-        yield _row(sample, scorer, question, vote, tuple(_mark(part, question) for part in changes))
+    if several:
+        return
+    changes = [part for part in edits if part.value("value") not in (None, _UNCHANGED)]
+    metadata = original.nested("metadata").raw
+    exported = Exported.of(metadata, is_same(value, inspect_value(metadata)))
+    question, vote = (
+        (exported.question, vote_base) if exported else _verdict(scorer, value, vote_base)
+    )
+    row = _row(sample, scorer, question, vote, tuple(_mark(part, question) for part in changes))
+    yield exported.row(row, vote) if exported else row
 
 
 def _history(score: ForeignRecord) -> tuple[ForeignRecord, Sequence[ForeignRecord]]:
@@ -243,7 +246,7 @@ def _vote_without_verdict(score: ForeignRecord, sample: ForeignRecord, grader: s
         (message for message in reversed(messages) if message.value("role") == "assistant"), EMPTY
     )
     prompt = next((message for message in messages if message.value("role") == "user"), EMPTY)
-    more = ForeignRecord({**extra.rest("grading", OPTION_SCORES), "answer": score.value("answer")})
+    more = ForeignRecord({**extra.rest("grading", *METADATA), "answer": score.value("answer")})
     return RecordedVote(
         model=reply.text("model") or grader,
         explanation=score.text("explanation"),
@@ -255,19 +258,6 @@ def _vote_without_verdict(score: ForeignRecord, sample: ForeignRecord, grader: s
 
 def _letter_question(name: str) -> RecordedQuestion:
     return RecordedQuestion(name, options=_GRADES)
-
-
-def _read_export(
-    name: str, score: ForeignRecord, vote_base: RecordedVote
-) -> tuple[RecordedQuestion, RecordedVote] | None:
-    """Read the verdict of adjudge's own export; return None for other scores."""
-    question = exported_question(name, score.nested("metadata").raw)
-    words = {option.name for option in question.options} if question else set()
-    # The option may be in ``answer`` if ``value`` is a number.
-    word = next(
-        (answer for key in ("value", "answer") if (answer := score.text(key)) in words), None
-    )
-    return (question, vote_base.with_answer(word)) if question and word else None
 
 
 def _verdict(
@@ -336,7 +326,6 @@ def _row(
             "sample_id": name,
             "epoch": epoch,
             **sample.rest(*_READ),
-            **exported_system(sample.nested("metadata").raw),
         },
         at=seconds_of(sample.value("completed_at")),
     )

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from adjudge.core.reading.foreign_values import seconds_of
+from adjudge.features.importers.exported import Exported, is_same
 from adjudge.features.importers.format import Format
 from adjudge.features.importers.record import (
     ImportLog,
@@ -14,13 +15,12 @@ from adjudge.features.importers.record import (
     RecordedQuestion,
     RecordedRow,
     RecordedVote,
-    exported_question,
-    exported_system,
 )
 from adjudge.features.importers.scores import SubjectScore, join_scores, subject_fields
 from adjudge.features.importers.source import ForeignFile, ForeignRecord, Head
 from adjudge.features.importers.values import Json, truth
 from adjudge.messages import Message
+from adjudge.runs.exporters.scores import langfuse_value
 
 _TEXTS = ("TEXT", "CORRECTION")
 _SUBJECTS = ("observation", "trace", "session", "experiment")
@@ -66,28 +66,31 @@ def _score(record: ForeignRecord, log: ImportLog) -> Iterator[SubjectScore]:
         log.skip(Message("score of type {kind}, which is a text", kind=kind))
         return
     (subject, id), name = _subject(record), record.text("name")
-    why, value = record.text("comment"), _value(record, kind)
+    why, value, metadata = (
+        record.text("comment"),
+        _value(record, kind),
+        record.parsed("metadata").raw,
+    )
     texts = {"input": record.value("input"), "response": record.value("output")}
     row = RecordedRow(
-        question=exported_question(name, record.parsed("metadata").raw) or RecordedQuestion(name),
+        question=RecordedQuestion(name),
         fields=subject_fields(subject, id, texts),
         named_only=not record.value("output"),
         id=id or None,
-        more={
-            **record.rest("name", "value", "comment", "input", "output", "stringValue"),
-            **exported_system(record.parsed("metadata").raw),
-        },
+        more=record.rest("name", "value", "comment", "input", "output", "stringValue"),
         at=seconds_of(record.value("timestamp")),
     )
     if source == "ANNOTATION":
         author = record.text("authorUserId", "author_user_id") or "annotator"
-        yield SubjectScore(row, value, Mark(answer="", annotator=author, note=why))
+        mark = Mark(answer="", annotator=author, note=why)
+        yield SubjectScore(row, value, mark, Exported.of(metadata))
         return
+    exported = Exported.of(metadata, is_same(value, langfuse_value(metadata)))
     vote = RecordedVote(model="" if source == "EVAL" else source.lower(), explanation=why)
     vote = (
         vote if value is not None else vote.with_failure(why or Message("the score has no value"))
     )
-    yield SubjectScore(row, value, vote)
+    yield SubjectScore(row, value, vote, exported)
 
 
 def _subject(record: ForeignRecord) -> tuple[str, str]:

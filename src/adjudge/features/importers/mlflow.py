@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import cast
 
 from adjudge.core.reading.foreign_values import parse_json, seconds_of
+from adjudge.features.importers.exported import Exported, is_same
 from adjudge.features.importers.format import Format
 from adjudge.features.importers.record import (
     ImportLog,
@@ -18,6 +21,7 @@ from adjudge.features.importers.scores import SubjectScore, join_scores, subject
 from adjudge.features.importers.source import EMPTY, ForeignFile, ForeignRecord, Head
 from adjudge.features.importers.values import Json, parse_cell, text
 from adjudge.messages import Message
+from adjudge.runs.exporters.scores import mlflow_value
 
 _LISTS = ("traces", "assessments", "data")
 _PEOPLE = "HUMAN"
@@ -97,6 +101,15 @@ def _texts(trace: ForeignRecord) -> dict[str, Json]:
     return {"input": request, "response": response}
 
 
+def _own_metadata(assessment: ForeignRecord) -> dict[str, Json]:
+    """Return the metadata of a verdict that adjudge sent: MLflow has texts there, so it is JSON."""
+    parts: dict[str, Json] = {}
+    for name, part in assessment.nested("metadata").raw.items():
+        with suppress(ValueError, RecursionError):
+            parts[name] = json.loads(str(part))
+    return parts
+
+
 def _score(assessment: ForeignRecord, trace: ForeignRecord) -> SubjectScore:
     body = assessment.nested("feedback", "expectation") or assessment
     source, texts, why = assessment.parsed("source"), _texts(trace), assessment.text("rationale")
@@ -129,7 +142,9 @@ def _score(assessment: ForeignRecord, trace: ForeignRecord) -> SubjectScore:
         return SubjectScore(
             row, None, vote.with_failure(text(message) or Message("the feedback has no value"))
         )
-    return SubjectScore(row, value, vote)
+    metadata = _own_metadata(assessment)
+    exported = Exported.of(metadata, is_same(value, mlflow_value(metadata)))
+    return SubjectScore(row, value, vote, exported)
 
 
 MLFLOW = Format("mlflow", Message("MLflow assessments"), "mlflow 3", _matches, _read)

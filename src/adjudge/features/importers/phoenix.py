@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from adjudge.core.domain.criteria import CriteriaOption
 from adjudge.core.reading.foreign_values import seconds_of
+from adjudge.features.importers.exported import Exported
 from adjudge.features.importers.format import Format
 from adjudge.features.importers.record import (
     ImportLog,
@@ -16,8 +17,6 @@ from adjudge.features.importers.record import (
     RecordedRow,
     RecordedVote,
     by_model,
-    exported_question,
-    exported_system,
     question_for,
     rate,
 )
@@ -25,6 +24,7 @@ from adjudge.features.importers.scores import SubjectScore, join_scores, subject
 from adjudge.features.importers.source import ForeignFile, ForeignRecord, Head
 from adjudge.features.importers.values import Json, fields_of, only_value, parse_cell, text
 from adjudge.messages import Message
+from adjudge.runs.exporters.judgment_metadata import Outcome
 
 _COLUMN = re.compile(
     r"annotation_(.+)_(label|score|explanation|metadata|annotator_kind|trace_id|error"
@@ -87,31 +87,27 @@ def _is_human(annotation: ForeignRecord) -> bool:
 def _score(record: ForeignRecord) -> SubjectScore:
     result, about = record.parsed("result") or record, record.parsed("metadata")
     id, label, points = record.text(*_SPANS), result.text("label"), result.number("score")
-    name = record.text("name")
-    question = exported_question(name, about.raw) or RecordedQuestion(
-        name, options=_contrary(label, points)
-    )
     row = RecordedRow(
-        question=question,
+        question=RecordedQuestion(record.text("name"), options=_contrary(label, points)),
         fields=subject_fields("span", id),
         named_only=True,
         id=id,
-        more={
-            **record.rest("result", "name", "label", "score", "explanation"),
-            **exported_system(about.raw),
-        },
+        more=record.rest("result", "name", "label", "score", "explanation"),
         at=seconds_of(record.value("created_at", "updated_at")),
     )
     value, why = label or points, result.text("explanation")
     if _is_human(record):
         who = text(about.value("annotator") or record.value("user_id")) or "human"
-        return SubjectScore(row, value, Mark(answer="", annotator=who, note=why))
+        mark = Mark(answer="", annotator=who, note=why)
+        return SubjectScore(row, value, mark, Exported.of(about.raw))
     every = about.values("models", "model")
     model = text(every[0]) if every else about.text("models", "model")
     vote = RecordedVote(model=model, score=points if label else None, explanation=why)
     if value is None:
         vote = vote.with_failure(record.value("error") or _NOTHING_SAID)
-    return SubjectScore(row, value, vote)
+    outcome = Outcome.of(about.raw)
+    is_unchanged = outcome is not None and (outcome.verdict or "", outcome.score) == (label, points)
+    return SubjectScore(row, value, vote, Exported.of(about.raw, is_unchanged))
 
 
 def _contrary(label: str, points: float | None) -> tuple[CriteriaOption, ...]:

@@ -90,7 +90,7 @@ def result_of(row: RecordedRow, instance: Instance) -> Result:
     answers = tuple(str(vote.answer) for vote in row.votes if vote.answer is not None)
     criteria = criteria_of(row.question, answers)
     votes = tuple(_vote(vote, row.question, criteria, instance) for vote in row.votes)
-    case, both = Case(instance, criteria), len({vote.order for vote in votes}) > 1
+    case, both = Case(instance, criteria), len({vote.swapped for vote in row.votes}) > 1
     if row.question.kind == "comparison":
         compared: PairwiseInstanceResult = _COMPARISONS[both, row.question.ties].pool(case, votes)
         if votes:
@@ -166,7 +166,8 @@ def _kind(
     if question.kind == "rating":
         return Rating(question.bounds)
     if question.kind == "comparison":
-        order = tuple(range(len(instance.fields[question.to_evaluate_field])))
+        every = range(len(instance.fields[question.to_evaluate_field]))
+        order = recorded_vote.compared or tuple(every)
         return Comparison(order[::-1] if recorded_vote.swapped else order, question.ties)
     listed = Choice(criteria.option_names, criteria.points)
     return listed.reverse() if recorded_vote.swapped else listed

@@ -12,6 +12,7 @@ from adjudge.core.data.cells import text_of
 from adjudge.core.domain.repetition import ROW
 from adjudge.core.domain.vote import Outcome
 from adjudge.errors import RunError
+from adjudge.features.importers.exported import Exported, is_same
 from adjudge.features.importers.format import Format
 from adjudge.features.importers.record import (
     FAIL,
@@ -30,6 +31,7 @@ from adjudge.features.importers.record import (
 from adjudge.features.importers.source import EMPTY, ForeignFile, ForeignRecord, Head, usage_in
 from adjudge.features.importers.values import Json, Texts, fields_of, text, with_response
 from adjudge.messages import Message
+from adjudge.runs.exporters.promptfoo import ANSWER, promptfoo_score
 
 _MODEL_GRADED = re.compile(
     r"(not-)?(llm-rubric|g-eval|factuality|model-graded-.+|answer-relevance|context-.+"
@@ -140,7 +142,7 @@ def _of_system(row: RecordedRow, system: str | None, answered: str) -> RecordedR
     """Add the answering system and the test to the row; unchanged without a system."""
     if system is None:
         return row
-    return replace(row, more={**row.more, "system": system, ROW: answered})
+    return replace(row, more={"system": system, ROW: answered, **row.more})
 
 
 _LISTS = (("results", "results"), ("results",), ("data", "results", "results"))
@@ -174,6 +176,10 @@ def _result(
     record: ForeignRecord, default: str, log: ImportLog, *, overall: bool
 ) -> Iterator[RecordedRow]:
     """Yield each assertion as a judgment; with `overall`, also the verdict on all of them."""
+    for part in _results(record):
+        if exported := _exported(part):  # adjudge's own results have one assertion each
+            yield _exported_row(record, part, exported, log)
+            return
     if (reason := _find_failure(record)) is not None:
         yield from _failed_rows(record, default, reason, overall=overall)
         return
@@ -292,6 +298,32 @@ def _model_row(
     return _row(record, by_model(base, vote.model), question, (vote,), marks)
 
 
+def _exported(part: ForeignRecord) -> Exported | None:
+    """Return the judgment that adjudge exported as this result of an assertion."""
+    metadata = part.nested("metadata").raw
+    score = promptfoo_score(metadata)
+    is_unchanged = (
+        part.value("score") == 0 if score is None else is_same(part.number("score"), score)
+    )
+    return Exported.of(metadata, is_unchanged)
+
+
+def _exported_row(
+    record: ForeignRecord, part: ForeignRecord, exported: Exported, log: ImportLog
+) -> RecordedRow:
+    """Return the row of adjudge's own export, with the answers that people gave."""
+    question, grading, marks = exported.question, record.nested("gradingResult"), list[Mark]()
+    for other in filter(_is_human, _results(record)):
+        mark = _mark(other, grading)
+        known = question.kind == "rating" or mark.answer in {each.name for each in question.options}
+        if known and (answer := exported.mark(mark, mark.answer)):
+            marks.append(answer)
+        else:
+            log.skip(Message("manual rating that does not say which answer it means"))
+    row = _row(record, exported.judge, question, (), tuple(marks))
+    return exported.row(row, RecordedVote(explanation=part.text("reason")))
+
+
 def _vote(record: ForeignRecord, part: ForeignRecord, model: str, inverted: bool) -> RecordedVote:
     about, reason = part.nested("metadata"), part.text("reason")
     vote = RecordedVote(
@@ -347,8 +379,9 @@ def _overall(
 
 def _mark(part: ForeignRecord, grading: ForeignRecord) -> Mark:
     comment = text(part.value("comment") or grading.value("comment"))
+    answer = part.nested("metadata").value(ANSWER)
     return Mark(
-        answer=as_verdict(part.value("pass")),
+        answer=answer if isinstance(answer, str | float) else as_verdict(part.value("pass")),
         annotator=_BY_A_PERSON,
         judge_visible=True,
         note=comment.removeprefix(_HIGHLIGHT).strip(),

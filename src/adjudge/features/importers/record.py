@@ -15,11 +15,9 @@ from adjudge.core.domain.frozen_mapping import NOTHING
 from adjudge.core.domain.instance import GivenFields
 from adjudge.core.domain.label import Design, Kind, Winner
 from adjudge.core.domain.message import Usage
-from adjudge.core.domain.repetition import ROW
 from adjudge.core.domain.vote import Outcome
 from adjudge.features.importers.values import Json, JsonObject, number, text
 from adjudge.messages import Message
-from adjudge.runs.exporters.exported_options import OPTION_SCORES
 
 QuestionKind = Literal["choice", "comparison", "rating"]
 RecordedAnswer = str | float
@@ -76,6 +74,8 @@ class RecordedVote:
     sample: int = 0
     swapped: bool = False
     """True if the responses were shown in reversed order. The answer is put back already."""
+    compared: tuple[int, ...] = ()
+    """The responses that it is about, by their index; empty: all of the row."""
     explanation: str = ""
     feedback: str = ""
     text: str = ""
@@ -211,24 +211,6 @@ def question_for(name: str, value: Json) -> tuple[RecordedQuestion, RecordedAnsw
             return RecordedQuestion(name, options=options), answer
     points = number(value)
     return (RecordedQuestion(name), text(value)) if points is None else (rate(name), points)
-
-
-def exported_system(about: JsonObject) -> JsonObject:
-    """Return the system and row that adjudge's own export recorded; empty otherwise."""
-    system, row = about.get("system"), about.get(ROW)
-    return {"system": system, ROW: row} if isinstance(system, str) and row is not None else {}
-
-
-def exported_question(name: str, about: JsonObject) -> RecordedQuestion | None:
-    """Return the question with the options and scores that adjudge's own export names.
-
-    Return None if `about`, the metadata of a score, has no options.
-    """
-    scores = about.get(OPTION_SCORES)
-    if not isinstance(scores, Mapping) or not scores:
-        return None
-    options = tuple(CriteriaOption(word, score=number(score)) for word, score in scores.items())
-    return RecordedQuestion(name, options=options)
 
 
 def shorten_name(text: str) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from adjudge.core.domain.frozen_mapping import NOTHING
+from adjudge.features.importers.exported import Exported
 from adjudge.features.importers.record import (
     ImportLog,
     Mark,
@@ -42,6 +43,8 @@ class SubjectScore:
     """The judge's or the person's answer, or None."""
     by: RecordedVote | Mark
     """The vote or mark that it belongs to, without the answer."""
+    exported: Exported | None = None
+    """The judgment that adjudge exported as this score."""
 
     @property
     def name(self) -> str:
@@ -110,6 +113,8 @@ def _is_several(value: Json) -> bool:
 
 def _row(score: SubjectScore, values: ValueKinds, is_judged: bool) -> RecordedRow:
     question, answer = values.read(score.name, score.value)
+    if score.exported is not None:
+        return _exported_row(score, score.exported, answer, is_judged)
     if score.row.question.options:  # the file says what they score
         question = score.row.question
         answer = None if _tells_nothing(score.value) else text(score.value)
@@ -131,6 +136,17 @@ def _row(score: SubjectScore, values: ValueKinds, is_judged: bool) -> RecordedRo
     return replace(
         score.row, judge=score.name, question=question, marks=marks, only_marks=is_judged
     )
+
+
+def _exported_row(
+    score: SubjectScore, exported: Exported, answer: RecordedAnswer | None, is_judged: bool
+) -> RecordedRow:
+    """Return the row of adjudge's own export, which knows the question."""
+    if isinstance(score.by, RecordedVote):
+        return exported.row(score.row, score.by)
+    mark = exported.mark(score.by, answer)
+    row = replace(exported.row(score.row, RecordedVote()), votes=())
+    return replace(row, marks=() if mark is None else (mark,), only_marks=is_judged)
 
 
 def subject_fields(kind: str, id: str, texts: JsonObject = NOTHING) -> Texts:

@@ -125,8 +125,9 @@ class Verdict:
             for option in self.result.criteria.options
             if option.points is not None
         }
-        points = options.values()
-        return Scale(min(points), max(points), options) if options else Scale(0.0, 1.0)
+        if options:
+            return Scale(min(options.values()), max(options.values()), options)
+        return Scale(*(self.result.detail().rating_range or (0.0, 1.0)))
 
 
 @dataclass(frozen=True)

@@ -65,7 +65,7 @@ from adjudge.runs.eval_file import (
     schema,
     with_models,
 )
-from adjudge.runs.exporters.export import check_export, export, export_format
+from adjudge.runs.exporters.export import check_export, export_format, write_export
 from adjudge.runs.folder import kept_prices, prices_of, reading
 from adjudge.runs.model_overrides import at_server, by_models
 from adjudge.runs.partitions import PARTITIONS
@@ -372,7 +372,8 @@ def _carry_out(file: EvalFile, wanted: RunOptions, modes: Sequence[RunMode]) -> 
         _tell(outcome, place, (), as_json=wanted.as_json)
         raise
     for path, to in formats.items():
-        export(run_folder, path, to)
+        for note in write_export(run_folder, path, to).notes:
+            echo(note, err=True)
     _tell(outcome, place, list(formats), as_json=wanted.as_json)
     if not wanted.as_json and isinstance(wanted.data, Path) and holds_run(wanted.data):
         show_comparison(wanted.data, run_folder)

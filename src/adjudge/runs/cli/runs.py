@@ -44,10 +44,8 @@ from adjudge.runs.counts import (
     exclusion,
     grouped,
 )
-from adjudge.runs.exporters.export import ENDINGS, FORMATS, export, export_format
+from adjudge.runs.exporters.export import ENDINGS, FORMATS, export_format, write_export
 from adjudge.runs.exporters.files import STDOUT
-from adjudge.runs.exporters.other_tools import count_without_place
-from adjudge.runs.exporters.scores import without_verdict
 from adjudge.runs.folder import (
     RunCounts,
     RunInfo,
@@ -367,34 +365,14 @@ def export_run(folder: Path, to: str | None, output: Path | ObjectFile | None) -
         default = folder / f"results.{ENDINGS.get(format_name, format_name)}"
         target: Path | ObjectFile = output or default
     with as_usage_error():
-        format_ = export_format(target, to)
-    rows = export(folder, target, to, typed_language())
-    left_out, why = _left_out(folder, format_)
+        export_format(target, to)
+    exported = write_export(folder, target, to, typed_language())
     if target != STDOUT:
-        judgments_written = count_judgments(rows - left_out)
-        echo(Message("{judgments} written to {file}", judgments=judgments_written, file=target))
-    if left_out:
-        echo(why, err=True)
+        written = count_judgments(exported.judgments - exported.left_out)
+        echo(Message("{judgments} written to {file}", judgments=written, file=target))
+    for note in exported.notes:
+        echo(note, err=True)
     return 0
-
-
-def _left_out(folder: Path, format_: str) -> tuple[int, Message]:
-    """Return how many judgments are not in the file, and why."""
-    if format_ in ("langfuse", "phoenix"):
-        count = without_verdict(folder)
-        return count, Message(
-            "left out: {judgments} without a verdict, because {format} cannot represent failures",
-            judgments=count_judgments(count),
-            format=format_,
-        )
-    if format_ == "promptfoo":
-        count = count_without_place(folder)
-        return count, Message(
-            "left out: {judgments} (counts or skipped rows), because in promptfoo "
-            "everything passes or fails",
-            judgments=count_judgments(count),
-        )
-    return 0, Message("")
 
 
 def _delete(folder: Path, parent: Path, *, really: bool) -> Message:

@@ -24,6 +24,7 @@ from adjudge.core.reading.objects import ObjectFile, location_of
 from adjudge.errors import SetupError
 from adjudge.messages import Message
 from adjudge.plugins import Parts
+from adjudge.runs.exporters.exported import Exported
 from adjudge.runs.exporters.files import text_file, whole_file
 from adjudge.runs.exporters.table import check_writable, flat, localized, write_csv
 from adjudge.runs.folder import reading, records_of, run_facts
@@ -51,15 +52,26 @@ def export(
     The format is ``to``, else given by the ending of ``path``. ``language``: for pages, by default
     the judges'.
     """
+    return write_export(run, path, to, language).judgments
+
+
+def write_export(
+    run: str | Path,
+    path: str | Path | ObjectFile,
+    to: str | None = None,
+    language: str | None = None,
+) -> Exported:
+    """Like ``export``, but also return what the format has no place for."""
     target = location_of(path, Path()) if isinstance(path, str) else path
     format_ = check_export(target, to)
     part = FORMATS.find(format_)
     blaming = part.blame_package() if part else nullcontext()
     with writing(target), blaming, _on_this_machine(target) as file:
         page = _PAGES.get(format_) if language else None
-        return (
+        result = (
             page(Path(run), file, language=language) if page else FORMATS[format_](Path(run), file)
         )
+    return result if isinstance(result, Exported) else Exported(result)
 
 
 @contextmanager
@@ -211,8 +223,8 @@ ENDINGS: Mapping[str, str] = {
     "junit": "junit.xml",
 }
 """Endings of other tools' files. All other formats end in their name."""
-FORMATS: Parts[Callable[[Path, Path], int]] = Parts("exporters")
-"""A run folder and a file → how many rows were written."""
+FORMATS: Parts[Callable[[Path, Path], int | Exported]] = Parts("exporters")
+"""A run folder and a file → how many rows were read, and what of them is not in the file."""
 
 
 def flat_rows(run: str | Path) -> Iterator[JsonDict]:

@@ -27,7 +27,7 @@ from adjudge.runs.results.gate import GateResult
 from adjudge.runs.results.paired_gate import against_baseline, paired_gates
 from adjudge.runs.results.run_report import report_of_run
 from adjudge.runs.results.setup import Setup
-from adjudge.trust.labels.scales import scale_ends
+from adjudge.trust.labels.scales import ends_by_judge
 
 _INVALID = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that XML 1.0 cannot hold, not even escaped."""
@@ -42,7 +42,7 @@ def to_junit(run: Path, target: Path, baseline: Path | None = None) -> int:
     Each judge's suite has properties for its gates and for the comparison with ``baseline`` or the
     run that it must not be worse than.
     """
-    ends, info = scale_ends(run), run_info(run)
+    ends, info = ends_by_judge(run), run_info(run)
     gates = _gates(info, baseline)
     with reading(run) as ledger, text_file(target) as file:
         # the counts are attributes of the first elements, so all judgments are read twice
@@ -50,7 +50,7 @@ def to_junit(run: Path, target: Path, baseline: Path | None = None) -> int:
         means: dict[str, dict[tuple[str, str], _Mean]] = {judge: {} for judge in info.judges}
         for judge in info.judges:
             for record in records(ledger, judge=judge):
-                counts[judge][_kind(record, ends)] += 1
+                counts[judge][_kind(record, ends.get(judge, {}))] += 1
                 means[judge].setdefault((record.criterion, record.answered_by), _Mean()).add(record)
         total = sum(counts.values(), Counter[str]())
         is_unfinished = info.state not in ("complete", "imported")
@@ -80,7 +80,7 @@ def to_junit(run: Path, target: Path, baseline: Path | None = None) -> int:
             ]
             file.write(f"<properties>\n{''.join(property_lines)}</properties>\n")
             for record in records(ledger, judge=judge):
-                _write_case(file, record, ends)
+                _write_case(file, record, ends.get(judge, {}))
             file.write("</testsuite>\n")
         file.write("</testsuites>\n")
     return total.total()

@@ -1,7 +1,7 @@
 """Verdicts and labels of a run as scores of Langfuse and as annotations of Phoenix.
 
 The row's id names the trace for Langfuse, and the span for Phoenix. A failed judgment has no
-verdict and is left out; :func:`without_verdict` counts these.
+verdict and is left out.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from adjudge.core.domain.frozen_mapping import some_of
 from adjudge.core.domain.json_types import JsonDict, JsonObject
 from adjudge.core.domain.label import Label
 from adjudge.core.domain.record import JudgmentRecord
-from adjudge.runs.exporters.exported_options import exported_options
+from adjudge.runs.exporters.exported import Exported, Losses
 from adjudge.runs.exporters.files import text_file
-from adjudge.runs.exporters.other_tools import system_of
-from adjudge.runs.folder import records_of, run_info
+from adjudge.runs.exporters.judgment_metadata import Outcome, outcome_metadata, question_metadata
+from adjudge.runs.folder import records_of
 from adjudge.trust.labels.store import LabelStore
 
 _TRUTHS = {"PASS": 1, "FAIL": 0}
@@ -49,28 +49,23 @@ class _TraceScore:
         parts = (self.row.judge, self.subject, self.row.criterion, self.who)
         return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
-
-def to_langfuse(run: Path, target: Path) -> int:
-    """Write bodies for ``POST /api/public/scores``, as a list like that returned by ``GET``.
-
-    Returns the number of judgments read.
-    """
-    return _write(run, target, _langfuse)
-
-
-def to_phoenix(run: Path, target: Path) -> int:
-    """Write the body for ``POST /v1/span_annotations``. Returns the number of judgments read."""
-    return _write(run, target, _phoenix)
+    @property
+    def is_between(self) -> bool:
+        """Return True if the score of a verdict is not the one that the verdict stands for."""
+        outcome = Outcome.of(self.more)
+        if self.person or outcome is None or None in (outcome.verdict, outcome.score):
+            return False
+        return outcome.verdict_score != outcome.score
 
 
-def without_verdict(run: Path) -> int:
-    """Count the judgments without a verdict; Langfuse and Phoenix cannot store them."""
-    return sum(
-        count
-        for statuses in run_info(run).judges.values()
-        for status, count in statuses.items()
-        if status != "scored"
-    )
+def to_langfuse(run: Path, target: Path) -> Exported:
+    """Write bodies for ``POST /api/public/scores``, as a list like that returned by ``GET``."""
+    return _write(run, target, "langfuse", _langfuse)
+
+
+def to_phoenix(run: Path, target: Path) -> Exported:
+    """Write the body for ``POST /v1/span_annotations``."""
+    return _write(run, target, "phoenix", _phoenix)
 
 
 def trace_scores(run: Path, service: str) -> Iterator[tuple[str, JsonDict]]:
@@ -79,43 +74,52 @@ def trace_scores(run: Path, service: str) -> Iterator[tuple[str, JsonDict]]:
     Services are langfuse, phoenix, langsmith and mlflow. Keys are stable, so sending a verdict
     again overwrites the earlier one.
     """
-    body, options = _ON_TRACES[service], exported_options(run)
+    body, about = _ON_TRACES[service], question_metadata(run)
     for row in records_of(run, votes=True):
-        for score in _verdict(row, options(row)):
+        for score in _verdict(row, about(row)):
             yield score.key, body(score)
 
 
-def _write(run: Path, target: Path, body: Callable[[_TraceScore], JsonDict]) -> int:
+def _write(run: Path, target: Path, tool: str, body: Callable[[_TraceScore], JsonDict]) -> Exported:
     labels: dict[str, list[Label]] = {}
     for label in LabelStore(run).current():
         if label.answer is not None:
             labels.setdefault(f"{label.row} {label.criteria}", []).append(label)
-    rows, start, options = 0, "", exported_options(run)
+    start, about, losses = "", question_metadata(run), Losses(tool)
     with text_file(target) as file:
         file.write('{"data": [')
         for row in records_of(run, votes=True):
-            rows += 1
-            for score in (
-                *_verdict(row, options(row)),
-                *_label_scores(row, labels, options(row)),
-            ):
+            losses.judgments += 1
+            losses.see(row)
+            question = about(row)
+            verdicts = [*_verdict(row, question)]
+            losses.failed += not verdicts
+            losses.comparisons += bool(verdicts) and row.detail.is_comparison
+            for score in (*verdicts, *_label_scores(row, labels, question)):
+                losses.between += tool == "langfuse" and score.is_between
                 file.write(f"{start}\n{json.dumps(body(score))}")
                 start = ","
         file.write("\n]}\n")
-    return rows
+    losses.labels = sum(map(len, labels.values()))
+    return losses.exported()
 
 
-def _verdict(row: JudgmentRecord, options: JsonObject) -> Iterator[_TraceScore]:
-    number = None if row.score is None else float(row.score)
-    answer = row.verdict if row.verdict is not None else number
-    if row.scored and answer is not None:
-        about: JsonDict = {"judge": row.judge, "models": list(row.used)}
-        about |= {**system_of(row), **options}
-        yield _TraceScore(row, answer, number, row.explanation or "", row.judge, False, about)
+def _verdict(row: JudgmentRecord, question: JsonObject) -> Iterator[_TraceScore]:
+    metadata = {**question, **outcome_metadata(row)}
+    answer = trace_value(metadata)
+    if answer is not None:
+        number = None if row.score is None else float(row.score)
+        yield _TraceScore(row, answer, number, row.explanation or "", row.judge, False, metadata)
+
+
+def trace_value(metadata: JsonObject) -> str | float | None:
+    """Return the verdict of a judgment, or the score of one without; None without either."""
+    outcome = Outcome.of(metadata)
+    return None if outcome is None else outcome.verdict or outcome.score
 
 
 def _label_scores(
-    row: JudgmentRecord, labels: dict[str, list[Label]], options: JsonObject
+    row: JudgmentRecord, labels: dict[str, list[Label]], question: JsonObject
 ) -> Iterator[_TraceScore]:
     """Yield a row's labels, only once even if several judges judged the row."""
     systems = row.detail.named_systems
@@ -131,7 +135,7 @@ def _label_scores(
             label.note,
             label.annotator,
             True,
-            {**about, **options, "at": datetime.fromtimestamp(label.at, UTC).isoformat()},
+            {**about, **question, "at": datetime.fromtimestamp(label.at, UTC).isoformat()},
         )
 
 
@@ -155,6 +159,12 @@ def _langfuse(score: _TraceScore) -> JsonDict:
         **({"authorUserId": score.who} if score.person else {}),
         "metadata": dict(score.more),
     }
+
+
+def langfuse_value(metadata: JsonObject) -> str | float | None:
+    """Return the value of a judgment as Langfuse has it: 1 or 0 for PASS and FAIL."""
+    value = trace_value(metadata)
+    return _TRUTHS.get(str(value), value)
 
 
 def _phoenix(score: _TraceScore) -> JsonDict:
@@ -187,6 +197,12 @@ def _langsmith(score: _TraceScore) -> JsonDict:
         "comment": score.why or None,
         "feedback_source": {"type": "model", "metadata": dict(score.more)},
     }
+
+
+def mlflow_value(metadata: JsonObject) -> str | float | None:
+    """Return the value of a judgment as MLflow has it: true or false for PASS and FAIL."""
+    value = trace_value(metadata)
+    return bool(_TRUTHS[str(value)]) if str(value) in _TRUTHS else value
 
 
 def _mlflow(score: _TraceScore) -> JsonDict:

@@ -132,19 +132,26 @@ def refuse_opposed(scales: Sequence[JudgedScale], criteria: str | None) -> None:
 
 def scale_ends(run: str | Path) -> dict[str, Scale]:
     """Return criterion → scale, for the criteria of a run that have scores."""
-    ends: dict[str, Scale] = {}
-    for judged in scales_in(run):
-        options = {
-            option.name: option.points
-            for option in judged.scale.criteria.options
-            if option.points is not None
-        }
-        points = options.values()
-        if judged.scale.range:
-            ends[judged.name] = Scale(*judged.scale.range)
-        elif len(set(points)) > 1:
-            ends[judged.name] = Scale(min(points), max(points), options)
+    return {judged.name: scale for judged in scales_in(run) if (scale := _ends_of(judged.scale))}
+
+
+def ends_by_judge(run: str | Path) -> dict[str, dict[str, Scale]]:
+    """Like ``scale_ends``, but for each judge: two judges may score one criterion differently."""
+    ends: dict[str, dict[str, Scale]] = {}
+    for judge, label_scale, _ in judge_scales(run):
+        if scale := _ends_of(label_scale):
+            ends.setdefault(judge, {})[label_scale.name] = scale
     return ends
+
+
+def _ends_of(scale: LabelScale) -> Scale | None:
+    if scale.range:
+        return Scale(*scale.range)
+    points = {
+        option.name: option.points for option in scale.criteria.options if option.points is not None
+    }
+    is_scored = len({*points.values()}) > 1
+    return Scale(min(points.values()), max(points.values()), points) if is_scored else None
 
 
 def label_command(folder: str | Path, criteria: str | None = None) -> str | None:
