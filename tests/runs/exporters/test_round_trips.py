@@ -226,17 +226,19 @@ RUNS: dict[str, Run] = {
 
 
 def figures(run: Path) -> Figures:
-    """By question and system: mean score, verdicts, statuses and win rates."""
+    """By question and system: mean score, verdicts, statuses, kinds of failures and win rates."""
     judges: dict[str, set[str]] = defaultdict(set)
     for row in records_of(run):
         judges[row.criterion].add(row.judge)
     scores: dict[tuple[str, str], list[float]] = defaultdict(list)
     found: Figures = defaultdict(lambda: defaultdict(Counter))
-    for row in records_of(run):
+    for row in records_of(run, votes=True):
         several = len(judges[row.criterion]) > 1
         key = (f"{row.judge}: {row.criterion}" if several else row.criterion, row.answered_by)
         found[key]["statuses"][row.status] += 1
         if not row.scored:
+            if row.status == "failed":
+                found[key]["failures"].update([vote.outcome for vote in row.votes or ()][-1:])
             continue
         if row.score is not None:
             scores[key].append(row.score)
@@ -262,7 +264,7 @@ def held(before: Figures, tool: str) -> Figures:
     return after
 
 
-LACKED = dict.fromkeys(("langfuse", "phoenix"), ("contests", "rates"))
+LACKED = dict.fromkeys(("langfuse", "phoenix"), ("contests", "rates", "failures"))
 REFUSED = {
     "promptfoo": "promptfoo cannot represent comparisons",
     "inspect": "Inspect cannot represent comparisons",

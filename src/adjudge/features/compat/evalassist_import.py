@@ -12,7 +12,6 @@ from itertools import combinations
 
 from adjudge.core.domain.criteria import CriteriaExample, CriteriaOption
 from adjudge.core.domain.verdict import TIE, letter
-from adjudge.core.domain.vote import Outcome
 from adjudge.errors import RunError
 from adjudge.features.compat.evalassist_export import OWN, POOLED
 from adjudge.features.importers.format import Format
@@ -28,7 +27,7 @@ from adjudge.features.importers.record import (
 from adjudge.features.importers.source import ForeignFile, ForeignRecord, Head
 from adjudge.features.importers.values import Json, Texts, fields_of, number, text
 from adjudge.messages import Message
-from adjudge.runs.exporters.judgment_metadata import RELATED, STATUS
+from adjudge.runs.exporters.judgment_metadata import FAILURE, RELATED
 
 _VERSION = 2
 # What a test case says beside its rows.
@@ -203,10 +202,8 @@ def _votes(
 
 def _failed_votes(own: ForeignRecord, model: str) -> Iterator[RecordedVote]:
     """Yield the vote of a row that had no score when adjudge exported it."""
-    if status := own.text(STATUS):
-        vote = RecordedVote(model=model).with_failure(own.value("reason"))
-        is_open = status == "abstained"
-        yield replace(vote, outcome=Outcome.ABSTAINED) if is_open else vote
+    if failure := own.text(FAILURE):
+        yield RecordedVote(model=model).with_outcome(failure, own.value("reason"))
 
 
 def _votes_in(

@@ -22,7 +22,7 @@ from adjudge.features.compat.evalassist_export import (
 )
 from adjudge.runs.exporters.exported import AgreedLabels, Exported, Losses
 from adjudge.runs.exporters.files import text_file
-from adjudge.runs.exporters.judgment_metadata import STATUS, related_rows
+from adjudge.runs.exporters.judgment_metadata import VALID, outcome_metadata, related_rows
 from adjudge.runs.folder import records_of, run_info
 from adjudge.trust.labels.scales import JudgedScale, label_scales
 
@@ -106,7 +106,7 @@ def _evalassist_instance(
     about = {
         **related_rows(row),
         **({"systems": list(row.detail.named_systems)} if row.detail.named_systems else {}),
-        **({} if row.scored or result else {STATUS: row.status, "reason": row.reason}),
+        **({} if row.scored or result else {**outcome_metadata(row), "reason": row.reason}),
     }
     metadata = object_in(instance.get("metadata"))
     own = {**object_in(metadata.get(OWN)), **about}
@@ -131,7 +131,7 @@ def _evalassist_result(row: JudgmentRecord) -> JsonValue:
             return vote.metadata[_RECORDED]
     if not row.scored:
         return None
-    valid = [vote_record for vote_record in votes if vote_record.outcome in ("ok", "repaired")]
+    valid = [vote_record for vote_record in votes if vote_record.outcome in VALID]
     turned = [
         vote_record
         for vote_record in valid

@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from adjudge.core.domain.criteria import CriteriaOption
-from adjudge.core.domain.vote import Outcome as VoteOutcome
 from adjudge.features.importers.record import (
     NOT_SAID,
     PASS_OR_FAIL,
@@ -23,6 +22,7 @@ from adjudge.features.importers.record import (
 from adjudge.features.importers.values import Json, JsonObject, number, text
 from adjudge.runs.exporters.judgment_metadata import (
     CRITERION,
+    FAILURE,
     JUDGE,
     LESS_IS_BETTER,
     MODELS,
@@ -31,7 +31,6 @@ from adjudge.runs.exporters.judgment_metadata import (
     ROW_ID,
     SCALE,
     SCORE,
-    STATUS,
     VERDICT,
     Outcome,
     scale_in,
@@ -39,7 +38,7 @@ from adjudge.runs.exporters.judgment_metadata import (
 
 METADATA = (
     *(JUDGE, CRITERION, MODELS, OPTION_SCORES, SCALE, LESS_IS_BETTER),
-    *(VERDICT, SCORE, STATUS, ROW_ID, *RELATED),
+    *(VERDICT, SCORE, FAILURE, ROW_ID, *RELATED),
 )
 """The keys that an export writes."""
 
@@ -51,7 +50,7 @@ class Exported:
     question: RecordedQuestion
     judge: str
     model: str
-    status: str
+    failure: str
     outcome: Outcome | None
     """None without a verdict."""
     id: str | None
@@ -76,7 +75,7 @@ class Exported:
             question,
             judge if is_shared else f"{judge}: {criterion}",
             (", ".join(map(text, models)) if isinstance(models, list) else "") or NOT_SAID,
-            text(metadata.get(STATUS)),
+            text(metadata.get(FAILURE)),
             outcome,
             id if isinstance(id, str) else None,
             {name: metadata[name] for name in RELATED if metadata.get(name) is not None},
@@ -106,9 +105,7 @@ class Exported:
         if self.answer is not None:
             score = None if self.outcome is None else self.outcome.score
             return vote.with_answer(self.answer, None if self.question.kind == "rating" else score)
-        failed = vote.with_failure(vote.reason or vote.explanation)
-        is_open = self.status == "abstained"
-        return replace(failed, outcome=VoteOutcome.ABSTAINED) if is_open else failed
+        return vote.with_outcome(self.failure, vote.reason or vote.explanation)
 
     def mark(self, mark: Mark, answer: RecordedAnswer | None) -> Mark | None:
         """Return a person's answer to the question; None if it is none."""

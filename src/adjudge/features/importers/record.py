@@ -105,6 +105,14 @@ class RecordedVote:
             reason=text(reason) or Message("no reason is recorded"),
         )
 
+    def with_outcome(self, outcome: str, reason: Json) -> RecordedVote:
+        """Return this vote as failed in the way that adjudge exported; any other word is an error
+        of the model.
+        """
+        failed = self.with_failure(reason)
+        known = outcome in {*Outcome} - {Outcome.OK, Outcome.REPAIRED}
+        return replace(failed, outcome=Outcome(outcome)) if known else failed
+
     def with_answer_or_failure(
         self, answer: RecordedAnswer | None, reason: Json, *, unreadable: bool = False
     ) -> RecordedVote:

@@ -23,10 +23,12 @@ from adjudge.runs.results.repeats import REPEAT, SYSTEM
 
 JUDGE, CRITERION, MODELS = "judge", "criteria", "models"
 OPTION_SCORES, SCALE, LESS_IS_BETTER = "option_scores", "scale", "less_is_better"
-VERDICT, SCORE, STATUS = "verdict", "score", "status"
+VERDICT, SCORE, FAILURE = "verdict", "score", "failure"
 ROW_ID = "id"
 RELATED = (SYSTEM, ROW, REPEAT, TASK, TRIAL, TURN, PART_OF)
 """Columns that say which rows belong together."""
+VALID = ("ok", "repaired")
+"""Outcomes of votes that have a verdict."""
 PASS_OR_FAIL: Mapping[str, float] = {"PASS": 1.0, "FAIL": 0.0}
 """Every tool knows which of these is good."""
 
@@ -114,9 +116,10 @@ def _are_known(scores: OptionScores) -> bool:
 
 
 def outcome_metadata(row: JudgmentRecord) -> JsonDict:
-    """Return the outcome of a judgment as metadata: verdict and score, or why there are none."""
+    """Return the outcome of a judgment as metadata: verdict and score, or how a vote failed."""
     if not row.scored:
-        return {STATUS: row.status}
+        failures = (vote.outcome for vote in row.votes or () if vote.outcome not in VALID)
+        return {FAILURE: row.status if row.status == "abstained" else next(failures, row.status)}
     outcome = {VERDICT: row.verdict, SCORE: row.score}
     return {name: value for name, value in outcome.items() if value is not None}
 
