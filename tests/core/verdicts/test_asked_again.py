@@ -61,6 +61,13 @@ YES_OR_NO, PAIR = Choice(("Yes", "No"), (1.0, 0.0)), Comparison((0, 1))
         (PAIR, {"explanation": "B is not as helpful as A."}, "A"),
         (PAIR, {"explanation": "Both answers are correct. A cites its source."}, "A"),
         (PAIR, {"explanation": "The second one is better."}, "B"),
+        (Choice(tuple("12345")), {"verdict": "Good", "passed": True, "clarity": 2}, "4"),
+        (Choice(tuple("12345")), {"verdict": "FAIL", "failed": True, "is_valid": False}, "2"),
+        (Choice(tuple("12345")), {"verdict": "FAIL"}, "3"),
+        (Choice(tuple("12345"), (5, 4, 3, 2, 1)), {"decision": "rejected"}, "5"),
+        (Choice(tuple("12345")), {"errors": True, "summary": "It is bad."}, "5"),
+        (YES_OR_NO, {"score": 0.9}, "Yes"),
+        (YES_OR_NO, {"points": 8}, "Yes"),
     ],
 )
 def test_an_object_that_only_mentions_another_option_is_read(

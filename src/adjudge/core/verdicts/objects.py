@@ -8,11 +8,11 @@ from dataclasses import replace
 
 from adjudge.core.domain.json_types import JsonDict, JsonObject
 from adjudge.core.domain.numbers import number_of, plain_number
-from adjudge.core.domain.options import as_pass, yes_and_no
+from adjudge.core.domain.options import as_pass, polarity, yes_and_no
 from adjudge.core.domain.plain_text import plain
-from adjudge.core.domain.question import Choice, Comparison, Question
+from adjudge.core.domain.question import Choice, Comparison, Question, Rating
 from adjudge.core.domain.reading import Reading
-from adjudge.core.domain.verdict import Chosen, Compared, Verdict, best_of
+from adjudge.core.domain.verdict import Chosen, Compared, Rated, Verdict, best_of
 from adjudge.core.domain.vote import Outcome
 from adjudge.core.verdicts.lenient import decode_at, find_objects
 from adjudge.core.verdicts.parts import count_words
@@ -33,11 +33,15 @@ _NUMBER_KEYS = (*_SCORE_KEYS, *_GRADE_KEYS)
 _FIRM_KEYS, _LOSER_KEYS = frozenset(words("firm_keys")), frozenset(words("loser_keys"))
 # Names of the score of the chosen option, next to its name.
 _OPTION_SCORE_KEYS = (*_SCORE_KEYS, *words("option_score_keys"))
+_NUMBER_OR_FLAG_KEYS = frozenset((*_NUMBER_KEYS, *_PASS_KEYS, *_FAIL_KEYS))
 _NUMERIC_OPTION_KEYS = ("selected_option", *_SCORE_KEYS, *_GRADE_KEYS)
 _COMPARED_KEYS = (*_NAMED_KEYS, "ranking")
 _DECIDING_TOKENS = frozenset(words("deciding_tokens"))
 # Names of a boolean that is true if the text passes, or fails.
 _GOOD_TOKENS, _BAD_TOKENS = frozenset(words("good_tokens")), frozenset(words("bad_tokens"))
+# Texts that praise or reject.
+_GOOD_WORDS = _GOOD_TOKENS | frozenset(words("good_words"))
+_BAD_WORDS = _BAD_TOKENS | frozenset(words("bad_words"))
 _SCALE_TOKENS = frozenset(words("scale_tokens"))
 # Names of a number that counts something: one error is not a verdict.
 _COUNT_TOKENS = frozenset(words("count_tokens"))
@@ -203,10 +207,22 @@ def _contradicting_key(
         (
             name
             for name, score in scores.items()
-            if score is not None and score in points.values() and score != points[verdict.option]
+            if score is not None and not _fits(score, points[verdict.option], points.values())
         ),
         None,
     )
+
+
+def _fits(score: float, own: float | None, points: Iterable[float | None]) -> bool:
+    """Return True if a score may be that of the option with the points ``own``: no other option's
+    points are nearer.
+
+    A score above all points is on a scale that is not known.
+    """
+    known = [number for number in points if number is not None]
+    if own is None or not known or score > max(known):
+        return score not in known
+    return abs(score - own) <= min(abs(score - number) for number in known)
 
 
 def _score(value: object) -> float | None:
@@ -223,13 +239,13 @@ def _is_unclear(name: str, value: object, verdict: Verdict, question: Question) 
 
     Only counts, names and a score that fits may be next to the verdict, and longer texts.
     """
-    if question.numeric:  # the scores of parts may be there, and "verdict": "good"
-        return name in _SCORE_KEYS and isinstance(value, str) and any(map(str.isdigit, value))
+    if question.numeric:
+        return _is_unclear_next_to_number(name, value, verdict, question)
     if isinstance(value, bool):
         return _is_unclear_flag(name, value, verdict, question)
     if isinstance(value, str):
         is_brief = count_words(value) <= _LONGEST_VERDICT and not value.lstrip().startswith("{")
-        return is_brief and name not in _NAMING_KEYS
+        return is_brief and (name not in _NAMING_KEYS or name in _SCORE_KEYS)
     if isinstance(value, list) and value and name != "ranking":
         return all(
             not isinstance(item, dict | list) and _is_unclear(name, item, verdict, question)
@@ -239,6 +255,52 @@ def _is_unclear(name: str, value: object, verdict: Verdict, question: Question) 
     if not isinstance(value, int | float) or name in _OPTION_SCORE_KEYS:
         return value is None and name in _FIRM_KEYS
     return _COUNT_TOKENS.isdisjoint(name.split("_"))
+
+
+def _is_unclear_next_to_number(
+    name: str, value: object, verdict: Verdict, question: Question
+) -> bool:
+    """Return True for a flag or a short text that does not agree with a numeric verdict.
+
+    The scores of parts may be there, and "verdict": "good" in the better half of the scale.
+    """
+    is_verdict = name in _NUMBER_OR_FLAG_KEYS
+    if isinstance(value, bool) and (is_verdict or _decides(name)):
+        good: bool | None = value
+    elif isinstance(value, str) and (is_verdict or name.split("_")[-1] in _DECIDING_TOKENS):
+        if name in _SCORE_KEYS and any(map(str.isdigit, value)):
+            return True
+        if count_words(value) > _LONGEST_VERDICT or value.lstrip().startswith("{"):
+            return False
+        good = _praises(value)
+    else:
+        return value is None and name in _FIRM_KEYS
+    if good is None:
+        return True
+    half = _half(verdict, question)
+    is_bad_name = not _BAD_TOKENS.isdisjoint(name.split("_"))
+    return half < 0 if good != is_bad_name else half > 0
+
+
+def _praises(text: str) -> bool | None:
+    """Return True for "good" or "yes", False for "rejected" or "no", None for other words."""
+    word = plain(text).strip(" .!*_`'\"").casefold()
+    if word in _GOOD_WORDS or polarity(word) == "pass":
+        return True
+    return False if word in _BAD_WORDS or polarity(word) == "fail" else None
+
+
+def _half(verdict: Verdict, question: Question) -> float:
+    """Return how far a number lies above the middle of its scale; 0 if the scale is not known."""
+    if isinstance(question, Rating) and isinstance(verdict, Rated) and question.bounds:
+        return verdict.number - sum(question.bounds) / 2
+    if not isinstance(question, Choice):
+        return 0
+    numbers = [plain_number(option) for option in question.options]
+    points = question.points if None not in question.points and question.points else numbers
+    own = dict(zip(question.options, points, strict=True)).get(verdict.option)
+    known = [number for number in points if number is not None]
+    return 0 if own is None else own - (min(known) + max(known)) / 2
 
 
 def _is_unclear_flag(name: str, value: bool, verdict: Verdict, question: Question) -> bool:
