@@ -13,10 +13,16 @@ from adjudge.core.domain.span import Span
 from adjudge.core.reading.types import Number, Text, WholeNumber, Word, key
 from adjudge.messages import Message
 
-_NUMBER = re.compile(r"(?<![\w.,])[-+−]?\d[\d.,\u00a0\u202f']*(?:[eE][-+]?\d+)?%?(?!\w)")
-_GROUPED = re.compile(r"\d{1,3}([,.\u00a0\u202f'])\d{3}(?:\1\d{3})*(?:(?!\1)[.,]\d+)?\Z")
-_DECIMAL = re.compile(r"\d{1,3}\.\d{3}\Z|0,\d+\Z")
-_AMBIGUOUS = re.compile(r"[1-9]\d{0,2},\d{3}\Z")
+# Spaces that hold the groups of a number together.
+_NO_BREAK = "\u00a0\u2007\u2009\u202f"
+_SPACED = rf"\d{{1,3}}(?:[ {_NO_BREAK}]\d{{3}})+(?!\d)(?:[.,]\d+)?"
+_NUMBER = re.compile(
+    rf"(?<![\w.,])[-+−]?(?:{_SPACED}|(?!{_SPACED})\d[\d.,']*)(?:[eE][-+]?\d+)?%?(?!\w)"
+)
+_GROUPED = re.compile(r"\d{1,3}([,.\u00a0'])\d{3}(?:\1\d{3})*(?:(?!\1)[.,]\d+)?\Z")
+_DECIMAL = re.compile(r"0[.,]\d+\Z")
+# A thousands or a decimal separator; one number or several.
+_AMBIGUOUS = re.compile(r"[1-9]\d{0,2}[.,]\d{3}\Z|\d+ ")
 _COUNT = WholeNumber(least=0)
 Which = Literal["only", "first", "last"]
 
@@ -29,9 +35,10 @@ def number_in(written: str) -> float | None:
     """Return the value of a written number, with any thousands separators; None if it is not a
     number.
 
-    Raises _Ambiguous for numbers such as 1,234, which can be read in two ways.
+    Raises _Ambiguous for numbers such as 1,234, 1.234 and 1 234, which can be read in two ways.
     """
     text = written.strip().rstrip("%").rstrip(".,").replace("−", "-")
+    text = re.sub(f"[{_NO_BREAK}]", "\u00a0", text)
     sign, digits = (-1.0, text[1:]) if text[:1] == "-" else (1.0, text.lstrip("+"))
     if _AMBIGUOUS.match(digits):
         raise _Ambiguous
