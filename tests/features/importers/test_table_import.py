@@ -309,3 +309,75 @@ def test_sensitivity_is_of_the_option_whose_share_is_told(tmp_path: Path) -> Non
     assert (found.confusion.sensitivity.value, found.confusion.sensitivity.count) == (0.6, 20)
     assert found.confusion.specificity
     assert (found.confusion.specificity.value, found.confusion.specificity.count) == (0.9, 10)
+
+
+HALLUCINATED = "text,{name},human\na,1,1\nb,0,0\nc,0,0\nd,0,1\n"
+
+
+@pytest.mark.parametrize("name", ["hallucination", "toxic", "bias", "is_rude", "грубость"])
+def test_a_judge_by_whose_name_less_is_better_gets_a_note(tmp_path: Path, name: str) -> None:
+    """A hallucination counted as a pass, and no note said so."""
+    found = table(
+        tmp_path,
+        HALLUCINATED.format(name=name),
+        texts=("text",),
+        labels=("human",),
+        judges=(name,),
+    )
+    assert [row["option"] for row in found.rows] == ["PASS", "FAIL", "FAIL", "FAIL"]
+    (note,) = found.report.notes
+    assert note == (
+        f"{name}: the file does not say which end is better, so higher scores count as better; "
+        f"--less-is-better {name!r} inverts them"
+    )
+
+
+@pytest.mark.parametrize("named", ["hallucination", "human", "verdict"])
+def test_less_can_be_better_in_a_table(tmp_path: Path, named: str) -> None:
+    """Votes and labels are turned round together, as they answer one question."""
+    found = imported(
+        tmp_path,
+        HALLUCINATED.format(name="hallucination"),
+        name="t.csv",
+        kind="table",
+        table=TableColumns(texts=("text",), labels=("human",), judges=("hallucination",)),
+        less_is_better=(named,),
+    )
+    assert [row["option"] for row in found.rows] == ["FAIL", "PASS", "PASS", "PASS"]
+    assert [row["score"] for row in found.rows] == [0.0, 1.0, 1.0, 1.0]
+    answers = {label.id: label.answer for label in found.labels}
+    assert answers == {"row 1": "FAIL", "row 2": "PASS", "row 3": "PASS", "row 4": "FAIL"}
+    assert len(found.report.notes) == 1
+    assert "less is better" in found.report.notes[0]
+
+
+def test_ratings_of_a_table_are_turned_round(tmp_path: Path) -> None:
+    found = imported(
+        tmp_path,
+        "text,toxicity,human\na,0.75,0.5\nb,0,0\n",
+        name="t.csv",
+        kind="table",
+        table=TableColumns(texts=("text",), labels=("human",), judges=("toxicity",)),
+        less_is_better=("toxicity",),
+    )
+    assert [row["score"] for row in found.rows] == [0.25, 1.0]
+    assert {label.id: label.answer for label in found.labels} == {"row 1": 0.5, "row 2": 1.0}
+
+
+def test_all_judges_of_a_table_are_turned_round_or_none(tmp_path: Path) -> None:
+    with pytest.raises(SetupError, match="names toxic, but not polite"):
+        imported(
+            tmp_path,
+            "text,toxic,polite\na,1,0\n",
+            name="t.csv",
+            kind="table",
+            table=TableColumns(texts=("text",), judges=("toxic", "polite")),
+            less_is_better=("toxic",),
+        )
+
+
+def test_words_that_say_which_end_is_better_need_no_note(tmp_path: Path) -> None:
+    content = "text,hallucination\na,fail\nb,pass\n"
+    found = table(tmp_path, content, texts=("text",), judges=("hallucination",))
+    assert [row["score"] for row in found.rows] == [0.0, 1.0]
+    assert not found.report.notes

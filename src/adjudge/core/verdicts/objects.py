@@ -267,9 +267,7 @@ def _is_unclear_next_to_number(
     is_verdict, last = name in _NUMBER_OR_FLAG_KEYS, name.rpartition("_")[2]
     if isinstance(value, bool) and (is_verdict or _decides(name)):
         good: bool | None = value
-    elif isinstance(value, str) and (
-        is_verdict or name.rsplit("_", maxsplit=1)[-1] in _DECIDING_TOKENS
-    ):
+    elif isinstance(value, str) and (is_verdict or last in _DECIDING_TOKENS):
         if name in _SCORE_KEYS and any(map(str.isdigit, value)):
             return True
         if count_words(value) > _LONGEST_VERDICT or value.lstrip().startswith("{"):

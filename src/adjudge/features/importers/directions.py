@@ -11,7 +11,10 @@ from dataclasses import replace
 
 from adjudge.errors import RunError
 from adjudge.features.importers.record import (
+    FAIL,
+    PASS,
     PASS_OR_FAIL,
+    RecordedAnswer,
     RecordedQuestion,
     RecordedRow,
     RecordedVote,
@@ -19,7 +22,9 @@ from adjudge.features.importers.record import (
 from adjudge.messages import Message
 
 _SOUNDS_BAD = re.compile(
-    r"hallucinat|toxic|bias|harmful|malicious|misuse|noise|violation|leakage", re.IGNORECASE
+    r"hallucinat|toxic|bias|harmful|malicious|misuse|noise|violation|leakage|rude|offensive|unsafe"
+    r"|error|mistake|галлюцин|токсичн|предвзят|груб|вредн|оскорб|ошиб",
+    re.IGNORECASE,
 )
 
 
@@ -46,23 +51,36 @@ def direction_notes(
             question.options != PASS_OR_FAIL
             and any(option.score is not None for option in question.options)
         )
-        if scored and question.higher_is_better and _SOUNDS_BAD.search(name):
-            yield Message(
-                "{name}: the file does not say which end is better, so higher scores count as "
-                "better; --less-is-better {name!r} inverts them",
-                name=name,
-            )
+        if scored and question.higher_is_better:
+            yield from name_notes(name)
+
+
+def name_notes(name: str) -> Iterator[str]:
+    """Yield a note if less seems to be better in a column or question of this name."""
+    if _SOUNDS_BAD.search(name):
+        yield Message(
+            "{name}: the file does not say which end is better, so higher scores count as "
+            "better; --less-is-better {name!r} inverts them",
+            name=name,
+        )
 
 
 def turn_round(row: RecordedRow) -> RecordedRow:
     """Reverse the row's scores and ratings; its votes keep the recorded ones.
 
-    Raise a RunError for a comparison, which has no scores.
+    If it passes or fails, that is reversed. Raise a RunError for a comparison, which has no scores.
     """
     question = row.question
     if question.kind == "comparison":
         raise RunError(
             "{name!r} compares responses, so it has no scores to invert", name=question.name
+        )
+    if question.options == PASS_OR_FAIL:
+        return replace(
+            row,
+            question=replace(question, higher_is_better=False),
+            votes=tuple(_turn_pass(vote) for vote in row.votes),
+            marks=tuple(replace(mark, answer=_other_end(mark.answer)) for mark in row.marks),
         )
     rated = question.kind == "rating"
     options = tuple(
@@ -83,6 +101,18 @@ def turn_round(row: RecordedRow) -> RecordedRow:
         votes=tuple(_turn_vote(vote, question) for vote in row.votes),
         marks=marks,
     )
+
+
+def _turn_pass(vote: RecordedVote) -> RecordedVote:
+    if vote.answer is None:
+        return vote
+    more = {**vote.more, "recorded_verdict": vote.answer}
+    score = None if vote.score is None else 1 - vote.score
+    return replace(vote, answer=_other_end(vote.answer), score=score, more=more)
+
+
+def _other_end(answer: RecordedAnswer) -> RecordedAnswer:
+    return {PASS: FAIL, FAIL: PASS}.get(str(answer), answer)
 
 
 def _turn_vote(vote: RecordedVote, question: RecordedQuestion) -> RecordedVote:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, TypedDict
@@ -137,6 +137,8 @@ def import_file(
     """Import a file, several files of one format, or a folder, as a new run folder `target`."""
     paths, folder = _paths(source), Path(target)
     refuse_existing(folder)
+    if options.table is not None:
+        options = replace(options, less_is_better=options.table.inverted(options.less_is_better))
     files, file_format, other_files = _files(paths, options)
     log, source_names = ImportLog(), ", ".join(map(str, paths))
     with imported_run(folder, options.design, options.unreadable) as run:
@@ -292,7 +294,9 @@ def _files(
     """Return the files to read, their format, and the files in other formats."""
     if options.kind == TABLE:
         tables = [file for path in paths for file in _table_files(path, options)]
-        return tables, table_format(options.table or TableColumns()), []
+        has_direction = bool(options.less_is_better)
+        columns = options.table or TableColumns()
+        return tables, table_format(columns, has_direction=has_direction), []
     if options.table is not None:
         raise SetupError(
             "--text, --label, --judge and --id describe the columns of a table: add --as table"

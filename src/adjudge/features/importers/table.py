@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import cast
@@ -16,6 +16,7 @@ from adjudge.core.data.sources.opener import open_source
 from adjudge.core.data.sources.row import FileFormat, Row
 from adjudge.core.domain.instance import Instance
 from adjudge.errors import RunError, SetupError
+from adjudge.features.importers.directions import name_notes
 from adjudge.features.importers.format import Format
 from adjudge.features.importers.pairs import BETTER, pair_vote
 from adjudge.features.importers.record import (
@@ -45,7 +46,11 @@ from adjudge.messages import Message
 TABLE = "table"
 # Placeholders for missing numbers; in a column of words each of them may be an answer.
 _NO_NUMBER = ("n/a", "na", "#n/a", "<na>", "none", "-", "–", "—", "?")
-_PASSES = pass_or_fail("verdict", "Does it pass?")
+QUESTION = "verdict"
+"""The name of the question that all judges and labels of a table answer."""
+_PASSES = pass_or_fail(QUESTION, "Does it pass?")
+# Words that say which end is better, whatever the column is called.
+_ENDS = {*GOOD, *BAD} - {"yes", "no", "true", "false", "1", "0", "1.0", "0.0"}
 _PERCENT = re.compile(r"(-?\d+(?:[.,]\d+)?)\s*%")
 # A number as many countries write it.
 _WITH_COMMA = re.compile(r"-?\d+(?:,\d+)?")
@@ -79,6 +84,24 @@ class TableColumns:
     judges: tuple[str, ...] = ()
     id: str | None = None
 
+    def inverted(self, names: Sequence[str]) -> tuple[str, ...]:
+        """Return the questions that `names` name, where a judge or a label stands for its question.
+
+        All judges and labels answer the same question, so all judges must be named, or none.
+        """
+        judges = {name.casefold() for name in self.judges}
+        named = judges.intersection(map(str.casefold, names))
+        if named and named != judges:
+            raise SetupError(
+                "--less-is-better names {named}, but not {others}, which answers the same "
+                "question: name all of them, or import each on its own",
+                named=", ".join(name for name in self.judges if name.casefold() in named),
+                others=", ".join(name for name in self.judges if name.casefold() not in named),
+            )
+        columns = judges.union(map(str.casefold, self.labels))
+        questions = (QUESTION if name.casefold() in columns else name for name in names)
+        return tuple(dict.fromkeys(questions))
+
     def check(self) -> None:
         """Raise a SetupError if a required column is missing, or there are too many texts."""
         if not self.texts:
@@ -97,12 +120,18 @@ class TableColumns:
             )
 
 
-def table_format(columns: TableColumns) -> Format:
-    """Return the format of a table with these columns."""
+def table_format(columns: TableColumns, *, has_direction: bool = False) -> Format:
+    """Return the format of a table with these columns.
+
+    ``has_direction``: the user said which end is better, so no note asks for it.
+    """
     columns.check()
 
     def read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
-        yield from _Table(file, columns).read_rows(log)
+        table = _Table(file, columns)
+        for note in () if has_direction else table.direction_notes():
+            log.note(note)
+        yield from table.read_rows(log)
 
     return Format(
         TABLE,
@@ -122,6 +151,8 @@ class _Table:
         self._percent: set[str] = set()
         self._with_comma: set[str] = set()
         """Columns of numbers that are written with a comma."""
+        self._words: dict[str, set[str]] = {}
+        """The words of each judge's and label's column, in lower case."""
         self._named = self._find(columns)
         self._columns = Columns({"response": self._named.texts[0]}, (), self._named.id)
         self._meaning = self._find_meaning()
@@ -150,6 +181,16 @@ class _Table:
             yield from row.judged_by(
                 {judge: [self._vote(record, judge)] for judge in columns.judges}
             )
+
+    def direction_notes(self) -> Iterator[str]:
+        """Yield a note for each judge or label by whose name less may be better."""
+        question = self._meaning.question
+        is_scored = question.kind == "rating" or any(
+            option.score is not None for option in question.options
+        )
+        for column, words in self._words.items() if is_scored else ():
+            if not words & _ENDS:
+                yield from name_notes(column)
 
     def _find(self, named: TableColumns) -> TableColumns:
         """Return the columns under the table's own names for them.
@@ -222,6 +263,9 @@ class _Table:
             {word for name in group for word in words_by_column[name] - {""}}
             for group in (columns.labels, columns.judges)
         )
+        self._words = {
+            name: {word.casefold() for word in words} for name, words in words_by_column.items()
+        }
         every = not any("" in words_by_column[name] for name in columns.labels)
         meaning = LabelMeaning(BETTER, frozenset(labels or verdicts), every, {})
         if len(columns.texts) > 1:
