@@ -106,6 +106,8 @@ def limited(
     Raises a SetupError if ``checks`` has no check, or if the judge compares responses.
     """
     check_judges = [check.judge for check in checks or () if isinstance(check.judge, CheckJudge)]
+    # Without required checks every check counts, but not those of one judge beside another's.
+    required = [judge for judge in check_judges if any(check.required for check in judge.checks)]
     if checks is not None and not check_judges:
         raise SetupError("after: checks needs checks: add checks to the file")
     if ready.compares:
@@ -114,5 +116,7 @@ def limited(
             "leave it out",
             name="after: checks" if checks is not None else "rows_with",
         )
-    judge = AfterChecks(replace(ready, per="row"), checks=tuple(check_judges), rows_with=rows_with)
+    judge = AfterChecks(
+        replace(ready, per="row"), checks=tuple(required or check_judges), rows_with=rows_with
+    )
     return replace(ready, judge=judge, first_step=None, columns=None, each_row=judge.rows)

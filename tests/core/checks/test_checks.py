@@ -500,6 +500,21 @@ def test_a_required_check_that_does_not_apply_keeps_no_judge_from_a_row(tmp_path
     assert (polite["attempted"], polite["skipped"]) == (7, 1)
 
 
+def test_checks_that_are_not_required_keep_no_judge_from_a_row_if_others_are(
+    tmp_path: Path,
+) -> None:
+    """Those of a second judge did, as none of its own was required."""
+    checks = (
+        "  - {regex: '.', name: text, required: true}\n"
+        "judges:\n"
+        "  - {kind: check, name: mix, threshold: 0.1, checks: [{contains: zzz}, {regex: '.'}]}\n"
+        "  - {kind: aspect, name: polite, criteria: It is polite., after: checks}\n"
+        "models: scripted/PASS\n"
+    )
+    polite = _checked(tmp_path, checks)["criteria"][-1]
+    assert (polite["attempted"], polite.get("skipped")) == (8, None)
+
+
 def test_empty_fields_are_one_line_and_not_among_the_worst_rows(tmp_path: Path) -> None:
     _checked(tmp_path, "  - {equals: {field: expected}, name: exact}\n", "--run", "kept")
     done = adjudge("runs", "show", "kept", cwd=tmp_path)

@@ -29,6 +29,7 @@ from adjudge.features.rubrics.report import (
     RowScores,
     RubricSummary,
     RubricTally,
+    cells_of,
     worth_of,
 )
 from adjudge.features.rubrics.result import RubricResult
@@ -94,18 +95,20 @@ def test_a_report_clips_once_and_gives_bounds(tmp_path: Path) -> None:
 
     judged = records(10, verdict, tmp_path / "run")
     summary = summary_of(judged)
-    assert summary.total.mean == 0.0
+    assert summary.total.mean == pytest.approx(-1 / 3)
     assert summary.total.is_clipped
-    assert str(summary.remarks[0]).startswith("The mean over the rows is -0.333.")
+    assert "HealthBench, the mean is 0.000" in str(summary.remarks[0])
     sums = RowScores((5.0, -1.0), (5.0, 0.0))  # points that combine by sum may be above 1
-    assert (sums.bounds, sums.is_clipped, sums.unclipped) == ((1.0, 1.0), True, (2.0, 2.5))
+    assert (sums.clipped, sums.is_clipped, sums.bounds) == ((1.0, 1.0), True, (2.0, 2.5))
     with_range = replace(summary, total=RowScores((-1.0, 0.5), (1.0, 0.5)))
-    assert "is between -0.250 and 0.750" in str(with_range.remarks[1])
+    assert "is between -0.250 and 0.750" in str(with_range.remarks[0])
+    assert "is between 0.000 and 0.750" in str(with_range.remarks[1])
     assert all(record.score == pytest.approx(-1 / 3) for record in judged)
     assert set(summary.themes) == {"t0", "t1"}
-    assert summary.categories["accuracy"].mean == 0.0
+    assert summary.categories["accuracy"].clipped[0] == 0.0
     assert "tone" not in summary.categories
-    assert summary.total.clipped_interval is not None
+    assert summary.total.interval is not None
+    assert summary.total.interval.lower < summary.total.interval.upper
 
     def unsure(row: int, point: int) -> str:
         return "cannot tell" if row == 0 and point == 1 else "met" if point < 4 else "not met"
@@ -273,10 +276,31 @@ def test_an_interval_on_the_limits_of_rubrics_covers_the_mean() -> None:
     assert max(missed.values(), default=0) < 14
 
 
+def test_the_section_has_the_mean_of_the_headline_and_its_own_interval(tmp_path: Path) -> None:
+    """The section clipped both to 0-1: 0.000, with an interval of 0.000 to 0.000."""
+    judged = records(
+        10, lambda row, point: "met" if point == 4 or row == 0 else "not met", tmp_path / "run"
+    )
+    tally = Tally()
+    for record in judged:
+        tally.add(record)
+    headline, total = tally.summary().mean, summary_of(judged).total
+    assert headline is not None and headline < 0
+    data = total.to_dict()
+    assert data["mean"] == pytest.approx(headline)
+    assert total.interval is not None
+    assert cells_of(total)[2:] == (
+        f"{headline:.3f}",
+        f"{total.interval.lower:.3f} – {total.interval.upper:.3f}",
+    )
+    assert total.interval.lower < headline < total.interval.upper
+    assert (data["clipped"], data["clipped_mean"]) == (True, 0.0)
+
+
 def test_an_interval_holds_rows_together(tmp_path: Path) -> None:
     draw = random.Random(2)
     judged = records(40, lambda row, point: draw.choice(["met", "not met"]), tmp_path / "run")
-    interval = summary_of(judged).total.clipped_interval
+    interval = summary_of(judged).total.interval
     mean = summary_of(judged).total.mean
     assert interval is not None and mean is not None
     assert 0 <= interval.lower < mean < interval.upper <= 1

@@ -14,7 +14,7 @@ from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.judge_criterion import of_system
 from adjudge.core.domain.record import JudgmentRecord
 from adjudge.core.domain.repetition import clusters_of, unit_of
-from adjudge.features.rubrics.formulas import clipped_mean
+from adjudge.features.rubrics.formulas import mean
 from adjudge.features.rubrics.labels import PointLabels
 from adjudge.features.rubrics.record import RubricDetail, RubricPointRecord, rubric_detail
 from adjudge.features.rubrics.rubric import MET, NOT_MET
@@ -211,7 +211,7 @@ def _corrected_score(judge: str, rows: Sequence[_Row], level: float) -> Correcte
     rows.
     """
     judge_scores = [row.detail.lower for row in rows if row.detail.lower == row.detail.upper]
-    judge_mean, missing = clipped_mean(judge_scores), len(rows) - len(judge_scores)
+    judge_mean, missing = mean(judge_scores), len(rows) - len(judge_scores)
     scores = [score_by_people(row.detail, row.labels) for row in rows]
     count = sum(score is not None for score in scores)
     if count < FEWEST_LABELS:
@@ -240,15 +240,10 @@ def _corrected_score(judge: str, rows: Sequence[_Row], level: float) -> Correcte
         missing,
         count,
         judge_mean,
-        _clipped(low) if low == high else None,
-        _clipped(min(low_limits.lower, high_limits.lower)),
-        _clipped(max(low_limits.upper, high_limits.upper)),
+        low if low == high else None,
+        min(low_limits.lower, high_limits.lower),
+        max(low_limits.upper, high_limits.upper),
     )
-
-
-def _clipped(score: float) -> float:
-    """Clip a mean score, as reports do."""
-    return min(1.0, max(0.0, score))
 
 
 def score_by_people(detail: RubricDetail, labels: Mapping[str, str]) -> float | None:

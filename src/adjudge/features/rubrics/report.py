@@ -41,8 +41,8 @@ class RubricShape(TypedDict):
     rubric: NotRequired[
         Annotated[
             object,
-            "rows by rubric: the mean clipped to 0-1 once, its bounds, points without a verdict, "
-            "gates, categories and themes",
+            "rows by rubric: the mean, its bounds, the mean clipped to 0-1 once, points without a "
+            "verdict, gates, categories and themes",
         ]
     ]
 
@@ -105,9 +105,7 @@ class RowScores:
     """Every row at its least; equal to ``highs`` for rows that have a score."""
     highs: tuple[float, ...]
     interval: Interval | None = None
-    """Interval of the mean before clipping, clustered by row; it holds whatever the missing
-    verdicts are.
-    """
+    """Interval of the mean, clustered by row; it holds whatever the missing verdicts are."""
 
     @property
     def rows(self) -> int:
@@ -125,43 +123,31 @@ class RowScores:
 
     @property
     def mean(self) -> float | None:
-        """The mean over the rows, clipped to 0–1 once; None if a row has no score."""
-        return clipped_mean(self.lows) if self.scored == self.rows else None
+        """The mean over the rows; None if a row has no score."""
+        return mean(self.lows) if self.scored == self.rows else None
 
     @property
     def mean_of_scored(self) -> float | None:
-        """The clipped mean over the rows with a score."""
-        return clipped_mean(self.scores)
+        """The mean over the rows with a score."""
+        return mean(self.scores)
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """The clipped mean if missing verdicts were the worst, and if they were the best."""
+        """The mean if missing verdicts were the worst, and if they were the best."""
+        return mean(self.lows) or 0.0, mean(self.highs) or 0.0
+
+    @property
+    def clipped(self) -> tuple[float, float]:
+        """The bounds, clipped to 0–1 once."""
         return clipped_mean(self.lows) or 0.0, clipped_mean(self.highs) or 0.0
 
     @property
     def is_clipped(self) -> bool:
-        """True if the mean, or an end of its range, would be outside 0–1."""
-        lower, upper = self.unclipped
-        return lower < 0 or upper > 1
-
-    @property
-    def unclipped(self) -> tuple[float, float]:
-        """The mean before clipping, if missing verdicts were the worst, and if they were the
-        best.
-        """
-        return mean(self.lows) or 0.0, mean(self.highs) or 0.0
-
-    @property
-    def clipped_interval(self) -> Interval | None:
-        """The interval of the clipped mean."""
-        if self.interval is None:
-            return None
-        low, high = (min(1.0, max(0.0, end)) for end in (self.interval.lower, self.interval.upper))
-        return Interval(low, high, self.interval.level)
+        """True if clipping changes the mean, or an end of its range."""
+        return self.clipped != self.bounds
 
     def to_dict(self) -> JsonDict:
-        interval = self.clipped_interval
-        lower, upper = self.bounds
+        interval, (lower, upper) = self.interval, self.bounds
         return {
             "rows": self.rows,
             "scored": self.scored,
@@ -170,6 +156,7 @@ class RowScores:
             "lower": lower,
             "upper": upper,
             "clipped": self.is_clipped,
+            "clipped_mean": None if self.mean is None else self.clipped[0],
             "interval": None
             if interval is None
             else {"lower": interval.lower, "upper": interval.upper, "level": interval.level},
@@ -183,8 +170,7 @@ def between(lower: float, upper: float) -> str:
 
 def cells_of(scores: RowScores) -> tuple[str, str, str, str]:
     """Return the table cells: rows, rows with a score, mean or bounds, interval."""
-    lower, upper = scores.bounds
-    interval = scores.clipped_interval
+    interval, (lower, upper) = scores.interval, scores.bounds
     mean_cell = (
         between(lower, upper) if scores.mean is None else Message("{value:.3f}", value=lower)
     )
@@ -304,17 +290,13 @@ class RubricSummary(SectionPart):
                 )
             )
         if self.total.is_clipped:
-            lower, upper = self.total.unclipped
+            lower, upper = self.total.clipped
             messages.append(
-                Message(
-                    "The mean over the rows is {mean:.3f}. As in HealthBench, only the mean is "
-                    "clipped to 0–1, not the rows.",
-                    mean=lower,
-                )
+                Message("Clipped to 0–1 as in HealthBench, the mean is {mean:.3f}.", mean=lower)
                 if self.total.mean is not None
                 else Message(
-                    "Before clipping to 0–1, the mean over all rows is between {lower:.3f} and "
-                    "{upper:.3f}.",
+                    "Clipped to 0–1 as in HealthBench, the mean over all rows is between "
+                    "{lower:.3f} and {upper:.3f}.",
                     lower=lower,
                     upper=upper,
                 )
