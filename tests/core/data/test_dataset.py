@@ -214,6 +214,8 @@ def test_a_bad_row_counts_for_no_limit(write: Callable[..., Path]) -> None:
         ("a.csv", "question,Answer A,Answer B\nq,x,y\n"),
         ("a.csv", "вопрос,Ответ А,Ответ Б\nq,x,y\n"),
         ("a.csv", "вопрос,модель_1,модель_2\nq,x,y\n"),
+        ("a.csv", "question,response_a,response_b,model_a,model_b\nq,x,y,m,n\n"),
+        ("a.csv", "question,model_a,model_b,answer_a,answer_b\nq,,n,x,y\n"),
         ("a.json", '[{"question": "q", "responses": ["x", "y"]}]'),
         ("a.jsonl", '{"question": "q", "response": ["x", "y"]}\n'),
     ],

@@ -551,6 +551,7 @@ FORMS: list[Any] = [
     {"output-1": "a", "output-2": "bbb"},
     {"responseA": "a", "responseB": "bbb"},
     {"model_a": "a", "model_b": "bbb"},
+    {"response_a": "a", "response_b": "bbb", "model_a": "m", "model_b": "n"},
 ]
 CONTEXTS: list[Any] = [
     PairwiseInstance(responses=["a", "bbb"], context={"question": "WHY"}),

@@ -88,14 +88,14 @@ def test_numbers_of_a_table_are_grades(tmp_path: Path) -> None:
 def test_percentages_of_a_table_are_parts_of_one(tmp_path: Path) -> None:
     found = table(tmp_path, "text,judge\na,85%\nb,40 %\n", texts=("text",), judges=("judge",))
     assert found.verdicts == [0.85, 0.4]
-    mixed = table(
-        tmp_path / "mixed",
-        "text,human,judge\na,85,85%\nb,40,40\n",
-        texts=("text",),
-        labels=("human",),
-        judges=("judge",),
-    )
-    assert (mixed.verdicts, mixed.outcomes) == ([None, 40.0], {"unreadable": 1, "ok": 1})
+    with pytest.raises(RunError, match="percentages such as 85% and plain numbers such as 40"):
+        table(
+            tmp_path / "mixed",
+            "text,human,judge\na,85%,85%\nb,40%,40\n",
+            texts=("text",),
+            labels=("human",),
+            judges=("judge",),
+        )
 
 
 @pytest.mark.parametrize(
@@ -290,6 +290,11 @@ def test_numbers_with_a_comma_are_numbers(tmp_path: Path) -> None:
         judges=("judge",),
     )
     assert (found.verdicts, sorted(found.answers)) == ([5.0, 1.5], [2.0, 4.5])
+    columns = {"texts": ("text",), "judges": ("judge",)}
+    decimals = table(tmp_path / "decimals", "text;judge\na;1,000\nb;0,125\n", **columns)
+    assert decimals.verdicts == [1.0, 0.125]
+    with pytest.raises(RunError, match="has 1,000, where the comma may stand before decimals"):
+        table(tmp_path / "thousands", "text;judge\na;1,000\nb;2,500\nc;3\n", **columns)
 
 
 def test_sensitivity_is_of_the_option_whose_share_is_told(tmp_path: Path) -> None:

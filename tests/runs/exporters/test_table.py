@@ -124,3 +124,19 @@ def test_an_answer_that_equals_a_column_is_written(tmp_path: Path) -> None:
         rows = list(read_rows(tmp_path / "out.csv"))
         assert [row["response"] for row in rows] == ["Paris", "Paris"], run
         assert [row["gold"] for row in rows] == ["Paris", "Madrid"], run
+
+
+def test_a_column_of_numbers_is_not_written_again_where_another_text_differs(
+    tmp_path: Path,
+) -> None:
+    """A column "reference" beside "expected" was blank where the reference equals the answer."""
+    pairs = [("7", 7), ("8", 9), ("0.5", 0.5), ("1", 2.5)]
+    lines = [json.dumps({"answer": answer, "expected": gold}) for answer, gold in pairs]
+    (tmp_path / "rows.jsonl").write_text("\n".join(lines))
+    check = ("check", "-f", "rows.jsonl", "--check", "equals: {field: reference}")
+    adjudge(*check, "--run", "kept", cwd=tmp_path)
+    adjudge("export", "kept", "--to", "csv", "-o", "out.csv", cwd=tmp_path)
+    rows = list(read_rows(tmp_path / "out.csv"))
+    assert [row["expected"] for row in rows] == ["7", "9", "0.5", "2.5"]
+    assert [row["verdict"] for row in rows] == ["PASS", "FAIL", "PASS", "FAIL"]
+    assert not {"reference", "response"} & rows[0].keys()

@@ -35,7 +35,7 @@ from adjudge.core.data.sources.row import (
     Rows,
     is_blank,
 )
-from adjudge.core.domain.instance import NUMBERED, Instance, PairwiseInstance
+from adjudge.core.domain.instance import NUMBERED, Instance, PairwiseInstance, response_names
 from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.errors import NothingToJudge, SetupError, WrongData
 from adjudge.messages import Message
@@ -473,7 +473,7 @@ def check_responses(cells: Cells, texts: Cells, named: Sequence[str] = ()) -> No
     """Raise ValueError if a response is missing before another one, since later responses would
     take its place.
     """
-    columns = list(named) or [column for column in cells if NUMBERED.fullmatch(str(column))]
+    columns = list(named) or response_names(cells)
     there = [column in texts for column in columns]
     missing = [
         column
@@ -493,4 +493,4 @@ def _responses(
     for name, texts_of_column in texts.items():
         if fold_name(name) in _LISTS and isinstance(texts_of_column, list):
             return {"response": texts_of_column}
-    return {name: value for name, value in texts.items() if NUMBERED.fullmatch(name)}
+    return {name: texts[name] for name in response_names(texts)}

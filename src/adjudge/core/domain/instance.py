@@ -21,6 +21,7 @@ NUMBERED = re.compile(
     re.IGNORECASE,
 )
 """Names of compared responses in other tools and tables: response_1, Answer A, Ответ Б, …"""
+_ANSWERERS = ("model", "system", "модель", "система")
 FieldValue = str | tuple[str, ...]
 GivenFields = Mapping[str, str | Sequence[str]]
 """Texts by their names: a text, or a list of texts."""
@@ -188,14 +189,29 @@ def _encode_field(name: str, value: str | Sequence[str]) -> str:
     return f"{len(name)}[{','.join([str(len(text)) for text in value])}]:{name}{''.join(value)}"
 
 
+def response_names(fields: Iterable[str]) -> list[str]:
+    """Return the fields that are numbered or lettered responses.
+
+    Next to ``response_a`` and ``response_b``, ``model_a`` and ``model_b`` name those who answered.
+    """
+    kinds: dict[str, list[str]] = {}
+    for name in fields:
+        if match := NUMBERED.fullmatch(str(name)):
+            kinds.setdefault(match[1].lower(), []).append(name)
+    texts = [names for kind, names in kinds.items() if kind not in _ANSWERERS]
+    has_texts = any(len(names) > 1 for names in texts)
+    return [name for names in (texts if has_texts else kinds.values()) for name in names]
+
+
 def _find_numbered(fields: Iterable[str]) -> list[str]:
     """Return the fields that are numbered or lettered responses, in order; empty if one field holds
     them all.
     """
     kinds: dict[str, dict[tuple[int, str], str]] = {}
-    for name in fields:
-        if name in ("response", "responses"):
-            return []
+    names = list(fields)
+    if not {"response", "responses"}.isdisjoint(names):
+        return []
+    for name in response_names(names):
         if match := NUMBERED.fullmatch(name):
             kinds.setdefault(match[1].lower(), {})[int(match[2] or 0), (match[3] or "").lower()] = (
                 name

@@ -54,6 +54,8 @@ _ENDS = {*GOOD, *BAD} - {"yes", "no", "true", "false", "1", "0", "1.0", "0.0"}
 _PERCENT = re.compile(r"(-?\d+(?:[.,]\d+)?)\s*%")
 # A number as many countries write it.
 _WITH_COMMA = re.compile(r"-?\d+(?:,\d+)?")
+# The comma may stand before decimals or thousands.
+_AMBIGUOUS = re.compile(r"-?[1-9]\d{0,2},\d{3}")
 # Names of columns that do not name their judge.
 _NO_NAMES = (
     "judge",
@@ -256,6 +258,7 @@ class _Table:
             for pattern, marked in ((_PERCENT, self._percent), (_WITH_COMMA, self._with_comma)):
                 if all(map(pattern.fullmatch, informative)):
                     marked.add(name)
+            self._refuse_ambiguous(name, informative)
             if all(number(self._in_figures(word, name)) is not None for word in informative):
                 self._numbers.add(name)
             words_by_column[name] = {self._in_figures(word, name) for word in words}
@@ -272,6 +275,29 @@ class _Table:
             verdicts_by_judge = {name: words_by_column[name] for name in columns.judges}
             return replace(meaning, codes=find_codes(self._file.name, labels, verdicts_by_judge))
         return replace(meaning, question=_question(labels, verdicts))
+
+    def _refuse_ambiguous(self, column: str, words: set[str]) -> None:
+        """Raise a RunError if the numbers of a column can be read in two ways."""
+        percentages = {word for word in words if _PERCENT.fullmatch(word)}
+        plain = {word for word in words - percentages if number(word) is not None}
+        if percentages and plain:
+            raise RunError(
+                "{name}: column {column!r} has percentages such as {percent} and plain numbers "
+                "such as {number}: write all of them in one way",
+                name=self._file.name,
+                column=column,
+                percent=min(percentages),
+                number=min(plain),
+            )
+        with_comma = {word for word in words if "," in word}
+        if column in self._with_comma and with_comma and all(map(_AMBIGUOUS.fullmatch, with_comma)):
+            raise RunError(
+                "{name}: column {column!r} has {number}, where the comma may stand before decimals "
+                "or thousands: write the numbers without a comma",
+                name=self._file.name,
+                column=column,
+                number=min(with_comma),
+            )
 
     def _in_figures(self, word: str, column: str) -> str:
         """Rewrite a percentage or a decimal comma as a plain decimal; keep other words.

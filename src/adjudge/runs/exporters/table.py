@@ -128,7 +128,10 @@ def _is_made(field: str, row: JsonObject) -> bool:
 def _stands_in(value: object, row: JsonObject) -> bool:
     """Return True if a field's text, or each of its texts, is in some column of the row."""
     if isinstance(value, str):
-        return value in row.values()
+        # a number of JSON, Excel or Parquet is a text in the field
+        return value in row.values() or any(
+            type(number) in (int, float) and str(number) == value for number in row.values()
+        )
     texts = list(value) if isinstance(value, list | tuple) else [value]
     return bool(row) and (texts in row.values() or all(text in row.values() for text in texts))
 
