@@ -286,6 +286,22 @@ def test_slashes_are_a_pattern_or_refused(tmp_path: Path) -> None:
         assert bad.status == 400, "and at once"
 
 
+def test_two_equals_signs_list_no_more_rows_than_one(tmp_path: Path) -> None:
+    """ "==" ignored spaces around a text, and "=" did not."""
+    states = ["open", "open ", "Open", "closed"]
+    rows = [
+        Instance({"response": f"row {n}", "state": state}, f"r{n}")
+        for n, state in enumerate(states)
+    ]
+    AspectCritic("Fine?", model(lambda _: "PASS"), name="fine").evaluate(rows, run=tmp_path / "run")
+    with served(tmp_path) as page:
+        run = page.run("run")
+        for value in ("open", '"open"', '" open "'):
+            assert _ids(page, run, f"state == {value}") == ["r0", "r1"]
+            assert _ids(page, run, f"state = {value}") == ["r0", "r1", "r2"]
+            assert _ids(page, run, f"state != {value}") == ["r3"]
+
+
 def test_verdicts_that_are_numbers_sort_as_numbers(tmp_path: Path) -> None:
     grades = ("10", "2", "0.25", "0.5", "", "n/a")
     options = [CriteriaOption(name, "", place / 9) for place, name in enumerate(grades) if name]

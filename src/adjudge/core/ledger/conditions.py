@@ -330,10 +330,14 @@ class _Reader:
         if column.kind == "number":
             return f"{column.sql} {sign} {self.binder.bind(self._number(value))}"
         is_number = value.kind == "word" and read_number(value.text) is not None
-        bound = self.binder.bind(self._number(value) if is_number else value.text.casefold())
+        text = value.text.strip() if sign == "=" else value.text  # as "==", which is stricter
+        bound = self.binder.bind(self._number(value) if is_number else text.casefold())
         if column.texts:
             return _fits(column, f"'{sign}'", bound)
-        return f"{AS_NUMBER if is_number else CASEFOLD}({column.sql}) {sign} {bound}"
+        if is_number:
+            return f"{AS_NUMBER}({column.sql}) {sign} {bound}"
+        stripped = f"{STRIPPED}({column.sql})" if sign == "=" else column.sql
+        return f"{CASEFOLD}({stripped}) {sign} {bound}"
 
     def _number(self, value: _Token) -> float:
         number = read_number(value.text)

@@ -74,7 +74,8 @@ def _fits(sign: str, value: str | float, kept: str | None, name: str | None) -> 
             if text.strip() == value:
                 return True
             continue
-        cell = text.casefold() if isinstance(value, str) else read_number(text)
+        own = text.strip() if sign == "=" else text
+        cell = own.casefold() if isinstance(value, str) else read_number(text)
         if cell is not None and _SIGNS[sign](cell, value):
             return True
     return False

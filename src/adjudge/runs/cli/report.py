@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     "--to",
     type=click.Choice(["junit", "github", "md", "html"]),
     required=True,
-    help="The person to assign rows to.",
+    help="The format of the report.",
 )
 @click.option("--baseline", type=PATH, help="A run to compare with.")
 @click.option(

@@ -6,7 +6,7 @@ import re
 import sys
 import zipfile
 from collections.abc import Callable, Mapping
-from datetime import date
+from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -71,7 +71,7 @@ def test_a_cell_beyond_the_header_and_a_name_that_stands_twice_are_kept(write: W
     assert [(name, str(value)) for name, value in row.items()] == [
         ("response", "a"),
         ("x", "1"),
-        ("x (2)", "2024-05-06 00:00:00"),
+        ("x (2)", "2024-05-06"),
         ("column 4", "more"),
     ]
 
@@ -182,3 +182,15 @@ def test_a_formula_with_a_stored_value_is_read(write: Write, cell: str) -> None:
         for name, text in parts.items():
             archive.writestr(name, text)
     assert list(read_instances(path))[-1].fields == {"response": "seen"}
+
+
+def test_a_date_has_no_time(write: Write) -> None:
+    """It was "2025-03-02 00:00:00", unlike in CSV, so that days were other slices."""
+    path = write(
+        ["answer", "day", "moment"],
+        ["a", datetime(2025, 3, 2), datetime(2025, 3, 2, 13, 30)],
+    )
+    (row,) = read_instances(path)
+    cells = row.metadata["row"]
+    assert isinstance(cells, dict)
+    assert (str(cells["day"]), str(cells["moment"])) == ("2025-03-02", "2025-03-02 13:30:00")

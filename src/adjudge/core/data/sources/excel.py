@@ -5,6 +5,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
+from datetime import datetime, time
 from pathlib import Path
 from typing import Any
 from xml.parsers.expat import ExpatError
@@ -169,10 +170,16 @@ def _rows(rows: Iterator[tuple[object, ...]], header_row: int | None) -> Rows:
             continue
         names = [*header, *(f"column {place}" for place in range(len(header) + 1, len(values) + 1))]
         padded = [
-            *("" if cell is None else cell for cell in values),
+            *("" if cell is None else _as_day(cell) for cell in values),
             *[""] * (len(names) - len(values)),
         ]
         yield Row(number, dict(zip(names, padded, strict=True)))
+
+
+def _as_day(cell: object) -> object:
+    """Return the date of a midnight: Excel has no dates without a time."""
+    is_midnight = isinstance(cell, datetime) and cell.time() == time()
+    return cell.date() if is_midnight and isinstance(cell, datetime) else cell
 
 
 def _without_end(cells: Sequence[object]) -> list[object]:
