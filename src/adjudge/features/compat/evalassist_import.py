@@ -220,8 +220,9 @@ def _votes_in(
             for pair, (answer, why) in contests.items()
         ]
     first, second = (system.number("winrate") for system in result.objects("perSystemResults"))
-    is_stated = first is not None and second is not None and first not in (0.0, 0.5, 1.0)
-    return [replace(vote, distribution={"0": first, "1": second}) if is_stated else vote]
+    if first is None or second is None or first in (0.0, 0.5, 1.0):
+        return [vote]
+    return [replace(vote, distribution={"0": first, "1": second})]
 
 
 def _contests(

@@ -182,7 +182,7 @@ def inspect_value(metadata: JsonObject) -> str | float | bool:
     if outcome is None:
         return math.nan
     verdict, score = outcome.verdict, outcome.score
-    if verdict in PASS_OR_FAIL and score in (None, PASS_OR_FAIL[verdict]):
+    if verdict is not None and verdict in PASS_OR_FAIL and score in (None, PASS_OR_FAIL[verdict]):
         return verdict == "PASS"
     if verdict is not None and score in (None, _WORDS.get(verdict.casefold())):
         return verdict

@@ -22,8 +22,7 @@ def test_integers_with_missing_values_are_integers(tmp_path: Path) -> None:
         "rate": [1.0, 2.0, 3.0],
     }
     parquet.write_table(pyarrow.table(columns), tmp_path / "rows.parquet")
-    rows = [row.metadata["row"] for row in read_instances(tmp_path / "rows.parquet")]
-    assert rows
+    rows: list[Any] = [row.metadata["row"] for row in read_instances(tmp_path / "rows.parquet")]
     assert [row["expected"] for row in rows] == [2, None, 4]
     assert [type(row["expected"]) for row in rows] == [int, type(None), int]
     assert [row["share"] for row in rows] == [0.5, None, 1.0]
