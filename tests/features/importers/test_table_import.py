@@ -290,7 +290,7 @@ def test_numbers_with_a_comma_are_numbers(tmp_path: Path) -> None:
         judges=("judge",),
     )
     assert (found.verdicts, sorted(found.answers)) == ([5.0, 1.5], [2.0, 4.5])
-    columns = {"texts": ("text",), "judges": ("judge",)}
+    columns: dict[str, Any] = {"texts": ("text",), "judges": ("judge",)}
     decimals = table(tmp_path / "decimals", "text;judge\na;1,000\nb;0,125\n", **columns)
     assert decimals.verdicts == [1.0, 0.125]
     with pytest.raises(RunError, match="has 1,000, where the comma may stand before decimals"):

@@ -29,6 +29,7 @@ from adjudge import (
     SetupError,
     Trajectory,
 )
+from adjudge.core.domain.json_types import JsonDict, JsonValue
 from adjudge.features.importers.importing import import_file
 from adjudge.runs.exporters.export import write_export
 from adjudge.runs.exporters.scores import trace_scores
@@ -90,7 +91,10 @@ def panel(run: Path) -> None:
 
 def rubric(run: Path) -> None:
     """A row with a penalty may score far below 0, and one without a verdict has bounds."""
-    points = [{"text": "Right.", "points": 2}, {"text": "Rude.", "points": -4}]
+    points: list[JsonValue] = [
+        {"text": "Right.", "points": 2},
+        {"text": "Rude.", "points": -4},
+    ]
     verdicts = ["met met", "not_met met", "met not_met", "lost"]
 
     def model(prompt: str) -> str:
@@ -103,7 +107,9 @@ def rubric(run: Path) -> None:
         ]
         return json.dumps({"points": answers})
 
-    judged = [{"id": f"r{n}", "response": f"text {n}", "rubric": points} for n in range(4)]
+    judged: list[JsonDict] = [
+        {"id": f"r{n}", "response": f"text {n}", "rubric": points} for n in range(4)
+    ]
     RubricJudge(model, max_repairs=0).evaluate(judged, run=run)
 
 
