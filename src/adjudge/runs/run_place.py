@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 
 from adjudge.core.aio.files import sha256
 from adjudge.core.domain.frozen_mapping import text_hash
-from adjudge.core.domain.json_types import JsonDict, JsonObject, object_in
+from adjudge.core.domain.json_types import JsonDict, JsonObject, object_in, objects_in
 from adjudge.core.domain.light_dataclass import light_dataclass
+from adjudge.core.gateway.targets.target import is_incomplete
 from adjudge.core.ledger.changes import judge_changes
 from adjudge.core.ledger.file import holds_run, is_same_configuration, read_meta
 from adjudge.runs.folder import last_written, reading
@@ -41,6 +42,8 @@ class EvalRunPlace:
     """The run whose answers are reused if they still apply."""
     passed_over: Path | None = None
     """A run of the file that is not the user's own."""
+    has_old_answers: bool = False
+    """True if an earlier version stored the answers of the earlier run's applications."""
 
 
 def find_place(
@@ -80,7 +83,29 @@ def find_place(
         return EvalRunPlace(free, passed_over=passed_over)
     earlier, configuration = earlier_run_facts
     changed = judge_changes(configuration, {"judges": plan.configuration})
-    return EvalRunPlace(free, earlier, None if changed else earlier, passed_over)
+    return EvalRunPlace(
+        free,
+        earlier,
+        None if changed else earlier,
+        passed_over,
+        has_old_answers=has_old_answers(configuration),
+    )
+
+
+def has_old_answers(configuration: JsonObject) -> bool:
+    """Return True if applications of a run were asked by an earlier version of adjudge.
+
+    It did not store everything that their answers depend on, so they are asked again.
+    """
+    targets = (
+        target
+        for judge in object_in(configuration.get("judges")).values()
+        for target in objects_in(object_in(judge).get("target"))
+    )
+    return any(
+        target.get("prompt") is None and is_incomplete(str(target.get("identity")))
+        for target in targets
+    )
 
 
 def data_fact(plan: Plan) -> JsonDict:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Literal
 
 from adjudge.core.domain.json_types import JsonValue
 from adjudge.core.domain.light_dataclass import light_dataclass
+from adjudge.core.gateway.redaction import without_secrets
 from adjudge.core.gateway.registry import is_known, is_url
 from adjudge.core.reading.types import (
     Json,
@@ -27,6 +29,16 @@ from adjudge.runs.project import ServerEntry
 
 Method = Literal["POST", "GET"]
 _KINDS = ("model", "command", "url", "function", "mcp")
+_LIMITS = ("max_concurrency", "requests_per_minute", "timeout", "max_retries")
+_PATHS = ("answer", "contexts", "tool_calls", "state")
+_SETTINGS: Mapping[str, tuple[str, ...]] = {
+    "model": ("base_url", "api_key_env", "headers", "prompts", "temperature", *_LIMITS[:-1]),
+    "command": (*_PATHS, *_LIMITS),
+    "url": ("method", "headers", "body", *_PATHS, *_LIMITS),
+    "function": (*_PATHS, *_LIMITS),
+    "mcp": ("tool", "body", *_PATHS, *_LIMITS),
+}
+"""The settings that a kind of target reads. Another one would have no effect."""
 
 
 @light_dataclass(frozen=True, kw_only=True)
@@ -75,6 +87,17 @@ class TargetEntry(ServerEntry):
             raise SetupError("a target is one of model, command, url, function and mcp: name one")
         return kinds[0]
 
+    def check(self) -> None:
+        """Raise a SetupError unless the settings are those of exactly one kind."""
+        known = ("name", self.kind, *_SETTINGS[self.kind])
+        for setting in fields(self):
+            if setting.name not in known and getattr(self, setting.name) != setting.default:
+                raise SetupError(
+                    "{name} has no effect on a target with {kind}: leave it out",
+                    name=setting.name,
+                    kind=self.kind,
+                )
+
     @property
     def title(self) -> str:
         """The target's name in reports."""
@@ -84,7 +107,7 @@ class TargetEntry(ServerEntry):
             return Path(self.command[0].split()[0]).name if len(self.command) == 1 else "command"
         if self.kind == "mcp":
             return self.tool or "mcp"
-        return str(getattr(self, self.kind))
+        return without_secrets(str(getattr(self, self.kind)))
 
 
 class TargetType:
@@ -94,7 +117,7 @@ class TargetType:
         entry_of_text = self._of_text(str(value)) if isinstance(value, str) else None
         entry = entry_of_text or Record(TargetEntry).read(value, place)
         try:
-            _ = entry.kind
+            entry.check()
         except SetupError as error:
             raise place.wrong("{error}", error=error) from None
         return entry

@@ -42,8 +42,7 @@ def _variants(file: EvalFile, entry: TargetEntry, opened: OpenEntry) -> Iterator
                 "prompts work only with models, but {name} takes the row", name=entry.title
             )
         target = _target(file, entry)
-        if version := file.code.of_target(entry):
-            target.version = f" {version}"
+        target.code = file.code.of_target(entry)
         yield Variant(entry.title, _open_target(target, entry), target.fields)
         return
     prompts = [_prompt(file.beside(path)) for path in entry.prompts or file.prompts]

@@ -12,7 +12,7 @@ from dataclasses import field
 
 from adjudge.core.domain.frozen_mapping import FrozenDict
 from adjudge.core.domain.light_dataclass import light_dataclass
-from adjudge.core.gateway.redaction import looks_like_a_key
+from adjudge.core.gateway.redaction import MARK, looks_like_a_key, slow_hash
 from adjudge.errors import KeyMissing, SetupError
 
 _NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
@@ -70,6 +70,20 @@ class Headers:
 def is_credential(name: str) -> bool:
     """Return True if a header of this name identifies the caller."""
     return bool(_CREDENTIAL.search(name))
+
+
+def header_marks(written: Mapping[str, str]) -> dict[str, str]:
+    """Return a mark for each header that changes with its value and does not show it.
+
+    If the header holds a key, only the names of its variables count: a new key is not another
+    request.
+    """
+    marks = {}
+    for name, template in written.items():
+        value = _fill_in(template)
+        counts = template if is_credential(name) or looks_like_a_key(value) else value
+        marks[name.lower()] = slow_hash(counts, name.lower())[:MARK]
+    return marks
 
 
 def parse_header(text: str) -> tuple[str, str]:

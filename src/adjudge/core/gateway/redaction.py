@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Iterable, Iterator, Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
 from urllib.parse import unquote, unquote_plus, urlsplit
 
 # Shortest key that is searched for: a shorter one would match ordinary words.
@@ -23,6 +24,10 @@ _ESCAPE = re.compile(
     re.IGNORECASE,
 )
 _ESCAPE_MARKS = (b"\\u00", b"\\x", b"%", b"&#", b"&amp;", b"\\/")
+# Rounds of a slow hash, so that short values are not guessed quickly from a shared folder.
+_ROUNDS = 20_000
+# Characters of a slow hash that show a change.
+MARK = 8
 # Layers of escapes that are undone, such as JSON in JSON in JSON. No client decodes more.
 _MOST_LAYERS = 4
 # Escapes of plain ASCII characters per reply.
@@ -104,6 +109,12 @@ def _drop_secret(parameter: re.Match[str]) -> str:
     if not _is_secret(name, value):
         return parameter[0]
     return "?" if mark == "?" else ""
+
+
+@cache
+def slow_hash(text: str, salt: str = "") -> str:
+    """Return a hash of a text that may be secret and short, so guessing it must take time."""
+    return hashlib.pbkdf2_hmac("sha256", text.encode(), salt.encode(), _ROUNDS).hex()
 
 
 def looks_like_a_key(value: str) -> bool:

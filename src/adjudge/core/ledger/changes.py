@@ -19,6 +19,10 @@ _LONGEST = 40
 _CONTEXT = 12
 
 
+_NAMES = ("name", "system")
+"""The keys that name an entry of a list: a criterion, a target."""
+
+
 class SettingChange(NamedTuple):
     """A setting that changed: its keys, its old and its new value."""
 
@@ -172,13 +176,14 @@ def _by_name(value: object) -> object:
         return {key: _by_name(entry) for key, entry in value.items()}
     if not isinstance(value, list) or not value:
         return value
-    names = [entry.get("name") if isinstance(entry, Mapping) else None for entry in value]
-    if not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
-        return value
-    return {
-        str(name): {key: _by_name(part) for key, part in entry.items() if key != "name"}
-        for name, entry in zip(names, value, strict=True)
-    }
+    for naming in _NAMES:
+        names = [entry.get(naming) if isinstance(entry, Mapping) else None for entry in value]
+        if all(isinstance(name, str) for name in names) and len(set(names)) == len(names):
+            return {
+                str(name): {key: _by_name(part) for key, part in entry.items() if key != naming}
+                for name, entry in zip(names, value, strict=True)
+            }
+    return value
 
 
 def _flat(value: object, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], object]]:

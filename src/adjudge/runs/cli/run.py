@@ -13,7 +13,7 @@ import click
 from click import UsageError
 
 from adjudge.core.aio.files import from_here
-from adjudge.core.domain.json_types import JsonObject
+from adjudge.core.domain.json_types import JsonObject, object_in
 from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.ledger.file import holds_run, read_meta
 from adjudge.core.reading.objects import ObjectFile
@@ -72,7 +72,13 @@ from adjudge.runs.partitions import PARTITIONS
 from adjudge.runs.plan import Plan, resolve
 from adjudge.runs.results.exit_code import ExitCode
 from adjudge.runs.results.outcome import RunOutcome
-from adjudge.runs.run_place import EARLIER, EvalRunPlace, data_fact, find_place
+from adjudge.runs.run_place import (
+    EARLIER,
+    EvalRunPlace,
+    data_fact,
+    find_place,
+    has_old_answers,
+)
 from adjudge.runs.target_entry import read_targets
 from adjudge.runs.trusted_folders import trusts_everything
 from adjudge.runs.variables import EnvFile
@@ -356,9 +362,15 @@ def _carry_out(file: EvalFile, wanted: RunOptions, modes: Sequence[RunMode]) -> 
         if is_spread or not holds_run(run_folder):
             raise  # it is a cluster's store that was made with another one
         again = f"--run OTHER --fork {shlex.quote(str(run_folder))}"
-        raise OtherConfiguration(
+        message = Message(
             "{error}; {again} reuses the answers that still apply", error=error, again=again
-        ) from error
+        )
+        with reading(run_folder) as ledger:
+            known = object_in(read_meta(ledger).get("configuration"))
+        if has_old_answers(known):
+            notice = _notice_of_old_answers(run_folder)
+            message = Message("{message}. {notice}", message=message, notice=notice)
+        raise OtherConfiguration("{message}", message=message) from error
     except BatchesOpen as halt:
         folder = shlex.quote(str(run_folder))
         echo(
@@ -471,7 +483,17 @@ def _find_place(
             )
         )
         echo(notice, err=True)
+        if place.has_old_answers:
+            echo(_notice_of_old_answers(place.earlier), err=True)
     return replace(place, reused=wanted.reused() or place.reused)
+
+
+def _notice_of_old_answers(folder: Path) -> Message:
+    return Message(
+        "The applications are asked again: {folder} comes from an earlier version of adjudge, "
+        "which did not store all settings that their answers depend on.",
+        folder=folder,
+    )
 
 
 def _begin(plan: Plan, modes: Sequence[RunMode], display: RunDisplay, *, cache: bool) -> None:

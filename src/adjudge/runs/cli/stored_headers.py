@@ -5,7 +5,6 @@ A value that only names a variable (``Bearer $TOKEN``) is kept as it is.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import shlex
@@ -17,6 +16,7 @@ from pathlib import Path
 
 from adjudge.core.domain.json_types import JsonDict, JsonObject, JsonValue, object_in
 from adjudge.core.domain.light_dataclass import light_dataclass
+from adjudge.core.gateway.redaction import slow_hash
 from adjudge.core.reading.values import Place, load_yaml
 from adjudge.errors import RunError, SetupError
 from adjudge.messages import Message
@@ -30,8 +30,6 @@ _OPTION = "header"
 _VARIABLE_ALONE = re.compile(
     r"(?:(?:Bearer|Basic|Token|ApiKey) )?\$(?:[A-Za-z_]\w*|\{[A-Za-z_]\w*\})", re.IGNORECASE
 )
-_ROUNDS = 20_000
-"""Rounds of the hash, so that short values are not guessed quickly from a shared folder."""
 
 
 @light_dataclass(frozen=True)
@@ -226,10 +224,8 @@ def _read_hidden(name: str, value: JsonValue) -> HiddenHeader | None:
     return None
 
 
-@cache
 def _hash(name: str, value: str, salt: str) -> str:
-    text = f"{name.lower()}\0{value}".encode()
-    return hashlib.pbkdf2_hmac("sha256", text, salt.encode(), _ROUNDS).hex()
+    return slow_hash(f"{name.lower()}\0{value}", salt)
 
 
 def _headers_of_file(file: EvalFile | None) -> Iterator[tuple[Path, str, str]]:

@@ -66,9 +66,12 @@ class McpTarget(Target):
         before_leaving(self._close)
 
     @property
-    def identity(self) -> str:
-        asked = json.dumps([self.arguments, self.tool, self.body], ensure_ascii=False)
-        return f"mcp {asked}{self.version}"
+    def address(self) -> str:
+        return f"mcp {json.dumps(self.arguments, ensure_ascii=False)}"
+
+    @property
+    def request_settings(self) -> JsonDict:
+        return {"tool": self.tool, "body": self.body}
 
     @cached_property
     def fields(self) -> tuple[str, ...]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from abc import ABC, abstractmethod
+from dataclasses import asdict
 from time import perf_counter
 
-from adjudge.core.domain.json_types import JsonValue
+from adjudge.core.domain.json_types import JsonDict, JsonValue
 from adjudge.core.domain.message import Capabilities, Reply, Request, Usage
 from adjudge.core.gateway.prices import TARGET
 from adjudge.core.gateway.targets.answer import AnswerPaths
@@ -15,7 +17,7 @@ class Target(ABC):
     """An application that is asked like a model. Its own cost is unknown."""
 
     capabilities = Capabilities(seed=True)
-    version = ""
+    code = ""
     """Digest of its source files: edited code is another application."""
 
     def __init__(self, name: str, paths: AnswerPaths) -> None:
@@ -24,8 +26,24 @@ class Target(ABC):
 
     @property
     @abstractmethod
+    def address(self) -> str:
+        """What is called: an address, a command or a function."""
+
+    @property
+    def request_settings(self) -> JsonDict:
+        """The other settings that change what the application is asked; None: not set."""
+        return {}
+
+    @property
     def identity(self) -> str:
-        """Address, command or code of the application, whatever its name."""
+        """Everything that decides what is asked and what is read from the answer, whatever the
+        name.
+
+        Stored answers are looked up by it. Earlier versions stored less, see ``is_incomplete``.
+        """
+        settings = {**self.request_settings, **asdict(self.paths), "code": self.code or None}
+        is_set = {name: value for name, value in settings.items() if value is not None}
+        return f"{self.address} {json.dumps(is_set, sort_keys=True, ensure_ascii=False)}"
 
     @property
     @abstractmethod
@@ -39,3 +57,11 @@ class Target(ABC):
     def reply(self, said: JsonValue, started: float) -> Reply:
         answer = self.paths.read(said, self.name)
         return Reply(answer.to_json(), Usage(calls=1), perf_counter() - started)
+
+
+def is_incomplete(identity: str) -> bool:
+    """Return True for an identity that an earlier version stored, without body, headers and paths.
+
+    Such an answer may be one to another request, so it is not used again.
+    """
+    return not identity.endswith("}")

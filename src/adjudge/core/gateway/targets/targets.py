@@ -18,12 +18,12 @@ from urllib.parse import quote
 
 from adjudge.core.aio.files import cache_folder
 from adjudge.core.aio.user_functions import call
-from adjudge.core.domain.json_types import JsonValue
+from adjudge.core.domain.json_types import JsonDict, JsonValue
 from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.domain.message import Reply, Request
-from adjudge.core.gateway.headers import Headers
+from adjudge.core.gateway.headers import Headers, header_marks
 from adjudge.core.gateway.http import Endpoint, get_json, post_json
-from adjudge.core.gateway.redaction import without_secrets
+from adjudge.core.gateway.redaction import MARK, slow_hash, without_secrets
 from adjudge.core.gateway.targets.answer import AnswerPaths, NoAnswer
 from adjudge.core.gateway.targets.target import Target
 from adjudge.core.reading.places import Row, fill, fill_text, places_in
@@ -84,8 +84,8 @@ class CommandTarget(Target):
         self.folder = folder
 
     @property
-    def identity(self) -> str:
-        return f"command {json.dumps(self.arguments)}{self.version}"
+    def address(self) -> str:
+        return f"command {json.dumps(self.arguments, ensure_ascii=False)}"
 
     @cached_property
     def fields(self) -> tuple[str, ...]:
@@ -225,10 +225,21 @@ class HttpTarget(Target):
         super().__init__(name, paths)
         self.http_call = http_call
         self._headers = Headers.of(http_call.headers)
+        self._marks = header_marks(http_call.headers)
 
     @property
-    def identity(self) -> str:
+    def address(self) -> str:
         return f"{self.http_call.method} {without_secrets(self.http_call.url)}"
+
+    @property
+    def request_settings(self) -> JsonDict:
+        call = self.http_call
+        hides_part = without_secrets(call.url) != call.url
+        return {
+            "body": call.body,
+            "headers": self._marks or None,
+            "url": slow_hash(call.url)[:MARK] if hides_part else None,
+        }
 
     @cached_property
     def fields(self) -> tuple[str, ...]:
@@ -277,8 +288,8 @@ class FunctionTarget(Target):
         self._reference = reference
 
     @property
-    def identity(self) -> str:
-        return f"function {self._reference}{self.version}"
+    def address(self) -> str:
+        return f"function {self._reference}"
 
     @cached_property
     def fields(self) -> tuple[str, ...]:
