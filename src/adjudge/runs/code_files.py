@@ -1,12 +1,19 @@
-"""The code that an eval file runs on this machine, and the files that hold it."""
+"""The code that an eval file runs on this machine, and the files that hold it.
+
+Two questions need these files: whether the user trusts them, and whether stored answers still
+apply. Both begin with the files that the code names and the local modules that these import. Trust
+goes further: it also counts files that could take the place of a module.
+"""
 
 from __future__ import annotations
 
 import ast
 import importlib.util
 import os
+import shlex
 import sys
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -16,6 +23,13 @@ from adjudge.core.aio.files import sha256
 from adjudge.core.domain.frozen_mapping import text_hash
 from adjudge.core.gateway.registry import is_known
 from adjudge.core.ledger.file import FILE as LEDGER
+from adjudge.core.reading.local_imports import (
+    LOADERS,
+    ModuleFinder,
+    follow_imports,
+    is_installed,
+    loading_names,
+)
 from adjudge.core.reading.user_code import code_exists, is_reference, locate_code
 from adjudge.runs.project import ModelEntry
 
@@ -24,16 +38,6 @@ if TYPE_CHECKING:
     from adjudge.runs.target_entry import TargetEntry
 
 _LONGEST_NAME = 500
-_DYNAMIC = frozenset(
-    (
-        *("importlib", "runpy", "pkgutil", "zipimport", "__import__", "exec", "eval", "compile"),
-        *("sys.path", "subprocess", "pty", "os.system", "os.popen", "os.startfile", "ctypes"),
-        *(f"os.{name}" for name in dir(os) if name.startswith(("exec", "spawn", "posix_spawn"))),
-        *(f"asyncio.create_subprocess_{name}" for name in ("exec", "shell")),
-        *("pickle", "marshal", "shelve", "dill", "cloudpickle", "joblib"),
-    )
-)
-"""Names by which code may load what its imports do not show, or start programs."""
 _PROGRAMS = frozenset(
     f".{name}"
     for name in (
@@ -42,6 +46,7 @@ _PROGRAMS = frozenset(
     )
 )
 """Endings of programs. Files that may be executed count, too."""
+_SCRIPTS = _PROGRAMS - {f".{name}" for name in ("py", "pyc", "pyd", "so", "dll", "dylib", "exe")}
 _NOT_ENTERED = frozenset(("node_modules", "__pycache__"))
 _KEPT = frozenset(
     f".{name}" for name in ("csv", "tsv", "jsonl", "parquet", "xlsx", "html", "log", "lock", "part")
@@ -64,6 +69,9 @@ class CodeFiles:
 
     file: EvalFile
     _hashes: dict[Path, str] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _followed: dict[str, frozenset[Path]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
     _functions: dict[str, bool] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def is_model(self, entry: ModelEntry) -> bool:
@@ -71,7 +79,10 @@ class CodeFiles:
         return not self.file.typed and self._is_function(entry.model)
 
     def of_model(self, entry: ModelEntry) -> str:
-        """Return a hash of the files behind a model that is a function; empty for other models."""
+        """Return a hash of the files behind a model that is a function; empty for other models.
+
+        It changes with every file that ``_files_of`` returns.
+        """
         return self._version([entry.model] if self._is_function(entry.model) else [])
 
     def of_judge(self, entry: JudgeEntry) -> str:
@@ -86,18 +97,55 @@ class CodeFiles:
 
     @cached_property
     def hashes(self) -> dict[str, str]:
-        """Path → hash of each file."""
-        return self._hash_files(self._code)
+        """Path → hash of each file that decides what the code does, see ``_files_of``."""
+        paths = {path for code in self._code for path in self._files_of(code)}
+        return {str(path): self._hash_of(path) for path in sorted(paths)}
 
     @cached_property
     def programs(self) -> dict[str, str]:
-        """Path → hash of each file that the code may load.
+        """Path → hash of each file that the code may load, for the question of trust.
 
         These are the modules that a Python file imports, recursively, and those next to it, which
         take precedence over installed modules of the same name. For a command, or code that loads
         more than its imports show, it is every file below the eval file's folder.
         """
         return _program_files(self.file, self._code) if self._code else {}
+
+    def _files_of(self, code: str) -> frozenset[Path]:
+        """Return the files that decide what code does: those it names, and the local modules that
+        these import, recursively.
+
+        If such a file can load what its imports do not show, or is a script in another language,
+        it is every program below the eval file's folder, except those of the other code that the
+        eval file names.
+        """
+        if code not in self._followed:
+            own, shows_all = self._follow(code)
+            if not shows_all:
+                others = (self._follow(other)[0] for other in {*self._code} - {code})
+                programs = _programs_below(self._folder, self._is_source)
+                own |= {path.resolve() for path in programs} - frozenset().union(*others)
+            self._followed[code] = own
+        return self._followed[code]
+
+    def _follow(self, code: str) -> tuple[frozenset[Path], bool]:
+        """Return the files that code names with their imports, and True if nothing else can be
+        loaded.
+        """
+        named_files = list(_named_files(code, self.file))
+        local = follow_imports(named_files, (self._folder,))
+        shows_all = not local.names & LOADERS and not any(map(_is_script, named_files))
+        return local.files, shows_all
+
+    def _is_source(self, path: Path) -> bool:
+        """Return True for a program, by its name alone: some disks make every file executable."""
+        if path.relative_to(self._folder).parts[0] in _OURS or is_installed(path):
+            return False
+        return path.suffix.lower() in _PROGRAMS and path.is_file()
+
+    @cached_property
+    def _folder(self) -> Path:
+        return self.file.path.absolute().parent.resolve()
 
     @cached_property
     def _code(self) -> tuple[str, ...]:
@@ -110,10 +158,10 @@ class CodeFiles:
         )
 
     def _code_of_target(self, target: TargetEntry) -> Iterator[str]:
-        if target.command:
-            yield " ".join(target.command)
-        elif target.mcp:
-            yield " ".join(target.mcp)
+        command = target.command or target.mcp
+        if command:
+            # a command that is one text has the quotes of its author
+            yield command[0] if len(command) == 1 else shlex.join(command)
         elif target.function:
             yield target.function
         elif target.model and self._is_function(target.model):
@@ -128,12 +176,15 @@ class CodeFiles:
         return self._functions[model]
 
     def _version(self, code: Iterable[str]) -> str:
-        hashes = sorted(self._hash_files(code).values())
+        named, imported = set[Path](), set[Path]()
+        for text in code:
+            named |= {path.resolve() for path in _named_files(text, self.file)}
+            imported |= self._files_of(text)
+        hashes = sorted(map(self._hash_of, named))
+        # the place of a module decides which name it has
+        modules = ((os.path.relpath(path, self._folder), path) for path in imported - named)
+        hashes += sorted(f"{place} {self._hash_of(path)}" for place, path in modules)
         return text_hash(" ".join(hashes)) if hashes else ""
-
-    def _hash_files(self, code: Iterable[str]) -> dict[str, str]:
-        paths = (path for path in _paths_in(code, self.file) if path.is_file())
-        return {str(path): self._hash_of(path) for path in paths}
 
     def _hash_of(self, path: Path) -> str:
         if path not in self._hashes:
@@ -143,16 +194,15 @@ class CodeFiles:
 
 def _program_files(file: EvalFile, code: Sequence[str]) -> dict[str, str]:
     folder = file.path.absolute().parent.resolve()
-    named_files = [path.resolve() for path in _paths_in(code, file) if path.is_file()]
-    programs = {*named_files, *_installed_elsewhere(filter(is_reference, code), folder)}
-    # None: the imports do not show everything that the code may load
-    imported = _imported_files([path for path in named_files if path.suffix == ".py"], folder)
+    named_files = {path.resolve() for text in code for path in _named_files(text, file)}
+    local = follow_imports([path for path in named_files if path.suffix == ".py"], (folder,))
+    packages = _installed_elsewhere(filter(is_reference, code), folder)
+    programs = {*named_files, *local.files, *packages}
     has_commands = any(target.command or target.mcp for target in file.target)
     expressions = [text for text in code if not is_reference(text)]
-    if imported is None or has_commands or any(map(_is_dynamic, expressions)):
+    if local.names or has_commands or any(map(_is_dynamic, expressions)):
         programs |= set(_files_below(folder, _data_files(file)))
     else:
-        programs |= imported
         for place in {folder, *(path.parent for path in named_files)}:
             programs |= set(_importable(place))
     if (
@@ -164,13 +214,53 @@ def _program_files(file: EvalFile, code: Sequence[str]) -> dict[str, str]:
     return {str(path): sha256(path) for path in sorted(programs)}
 
 
-def _paths_in(code: Iterable[str], file: EvalFile) -> Iterator[Path]:
-    """Yield the paths named in the code, even if they do not exist."""
-    for text in code:
-        if is_reference(text):
-            yield Path(locate_code(text, file.path.parent).rpartition(":")[0])
+def _named_files(code: str, file: EvalFile) -> Iterator[Path]:
+    """Yield the files that a reference, an expression or a command names, if they exist."""
+    if is_reference(code):
+        place = locate_code(code, file.path.parent).rpartition(":")[0]
+        folders = (file.path.absolute().parent,)
+        paths = [Path(place)] if place.endswith(".py") else ModuleFinder(folders).find(place)
+    else:
+        paths = list(_files_in_command(code, file))
+    yield from (path for path in paths if path.is_file())
+
+
+def _files_in_command(command: str, file: EvalFile) -> Iterator[Path]:
+    """Yield the files that a command names: each word that is one, and the module after ``-m``.
+
+    A word with spaces is a command itself, such as that of ``sh -c``, or code in Python.
+    """
+    folder = file.path.absolute().parent
+    finder = ModuleFinder((folder,))
+    try:
+        words = shlex.split(command)
+    except ValueError:  # an expression in Python
+        words = command.split()
+    for before, word in zip(["", *words], words, strict=False):
+        if len(word) > _LONGEST_NAME:
+            continue
+        path = file.beside(word)
+        if before == "-m":
+            yield from (*finder.find(word), *finder.find(f"{word}.__main__"))
+        elif len(words) > 1 and " " in word.strip():
+            yield from _files_in_command(word, file)
+            with suppress(SyntaxError, ValueError, RecursionError):
+                yield from finder.imported_by(ast.parse(word), folder)
+        elif path.is_dir():
+            yield path / "__main__.py"
         else:
-            yield from (file.beside(word) for word in text.split() if len(word) < _LONGEST_NAME)
+            yield path
+
+
+def _is_script(path: Path) -> bool:
+    """Return True for a program in a language whose imports are not read."""
+    if path.suffix.lower() in _SCRIPTS:
+        return True
+    try:
+        with path.open("rb") as file:
+            return path.suffix != ".py" and file.read(2) == b"#!"
+    except OSError:
+        return False
 
 
 def _installed_elsewhere(references: Iterable[str], folder: Path) -> Iterator[Path]:
@@ -190,76 +280,18 @@ def _installed_elsewhere(references: Iterable[str], folder: Path) -> Iterator[Pa
         if spec is None or not spec.origin or not Path(spec.origin).is_file():
             continue
         origin = Path(spec.origin).resolve()
-        if "site-packages" in origin.parts or origin.is_relative_to(Path(os.__file__).parent):
-            continue
-        yield from _programs_below(origin.parent) if spec.submodule_search_locations else [origin]
-
-
-def _imported_files(files: Iterable[Path], folder: Path) -> set[Path] | None:
-    """Return the local modules that Python files import, recursively; None if the source does not
-    show all imports.
-    """
-    modules: set[Path] = set()
-    waiting = list(files)
-    while waiting:
-        path = waiting.pop()
-        if path in modules or not path.is_file():
-            continue
-        modules.add(path)
-        if path.suffix != ".py":
-            continue
-        try:
-            tree = ast.parse(path.read_bytes())
-        except (OSError, SyntaxError, ValueError, RecursionError):
-            return None
-        names = _names_in(tree)
-        if names & _DYNAMIC:
-            return None
-        for place in {path.parent, folder}:
-            waiting += _local_modules(names, place)
-    return modules
+        if not is_installed(origin):
+            yield from (
+                _programs_below(origin.parent) if spec.submodule_search_locations else [origin]
+            )
 
 
 def _is_dynamic(expression: str) -> bool:
     """Return True if an expression may load other code."""
     try:
-        return bool(_names_in(ast.parse(expression)) & _DYNAMIC)
+        return bool(loading_names(ast.parse(expression)))
     except (SyntaxError, ValueError, RecursionError):
         return True
-
-
-def _names_in(tree: ast.AST) -> set[str]:
-    """Return the top-level names of imported modules, and all names in ``_DYNAMIC``."""
-    names: set[str] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            names |= {alias.name.partition(".")[0] for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            names |= {
-                (node.module or "").partition(".")[0],
-                *(imported.name for imported in node.names),
-            }
-            names |= {f"{node.module}.{imported.name}" for imported in node.names} & _DYNAMIC
-        elif isinstance(node, ast.Name) and node.id in _DYNAMIC:
-            names.add(node.id)
-        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-            names |= {f"{node.value.id}.{node.attr}"} & _DYNAMIC
-    return names
-
-
-def _local_modules(names: set[str], folder: Path) -> Iterator[Path]:
-    """Yield the files in a folder that Python would load for one of these names."""
-    try:
-        entries = list(folder.iterdir())
-    except OSError:
-        return
-    for path in entries:
-        if path.name.partition(".")[0] not in names:
-            continue
-        if path.is_dir():
-            yield from _programs_below(path.resolve())
-        elif path.suffix in _PROGRAMS:
-            yield path.resolve()
 
 
 def _importable(folder: Path) -> Iterator[Path]:
@@ -275,17 +307,20 @@ def _importable(folder: Path) -> Iterator[Path]:
             yield path.resolve()
 
 
-def _programs_below(folder: Path) -> Iterator[Path]:
+def _programs_below(folder: Path, counts: Callable[[Path], bool] | None = None) -> Iterator[Path]:
     """Yield the programs below a folder. Hidden folders, caches and the user's environment are
     skipped.
+
+    ``counts``: tells if a file is a program; by default ``_is_program``.
     """
+    is_counted = counts or _is_program
     for parent, folders, files in os.walk(folder):
         folders[:] = [
             name
             for name in folders
             if name[0] != "." and name not in _NOT_ENTERED and not _is_environment(parent, name)
         ]
-        yield from (path for name in files if _is_program(path := Path(parent, name)))
+        yield from (path for name in files if is_counted(path := Path(parent, name)))
 
 
 def _files_below(folder: Path, but: Collection[Path]) -> Iterator[Path]:

@@ -16,6 +16,7 @@ from adjudge.core.gateway.opener import OpenModel
 from adjudge.core.gateway.prices import PriceTable
 from adjudge.core.ledger.file import holds_run
 from adjudge.core.reading.objects import ObjectFile
+from adjudge.core.reading.user_code import forget_changed
 from adjudge.errors import RunError
 from adjudge.runs.builder import (
     OpenEntry,
@@ -177,6 +178,7 @@ def resolve(
     """
     prices = prices or PriceTable.load()
     file = look_up_criteria(file)
+    forget_changed(file.code.hashes)
     reader = RowReader(file)
     reader.refuse_mixed_judges()
     opened = opened or partial(

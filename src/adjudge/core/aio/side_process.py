@@ -69,6 +69,11 @@ class SideProcess:
                 self._process.stdout.readline()  # so that the start takes no time of a line
         return self._process
 
+    def restart(self) -> None:
+        """Have the next line answered by a new process. Lines that are asked now are not lost."""
+        with self._one_at_a_time:
+            self.stop()
+
     def stop(self) -> None:
         if self._process is None or self._owner != os.getpid():
             return

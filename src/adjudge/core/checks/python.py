@@ -18,7 +18,7 @@ from adjudge.core.checks.words import short
 from adjudge.core.domain.instance import Instance
 from adjudge.core.domain.light_dataclass import light_dataclass
 from adjudge.core.reading.types import Number, Text, key
-from adjudge.core.reading.user_code import is_reference, load_code, locate_code
+from adjudge.core.reading.user_code import is_reference, load_code, locate_code, on_forgetting
 from adjudge.errors import SetupError
 from adjudge.messages import Message
 
@@ -30,6 +30,7 @@ from adjudge.core.checks.python_worker import serve
 serve()
 """
 _CALLER = SideProcess(lambda: [sys.executable, "-c", _SERVE, *sys.path], shows_errors=True)
+on_forgetting.append(_CALLER.restart)
 
 
 @light_dataclass(frozen=True, kw_only=True)

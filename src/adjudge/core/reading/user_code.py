@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import builtins
 import importlib
 import importlib.util
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache
 from importlib.machinery import (
     BYTECODE_SUFFIXES,
@@ -90,6 +92,30 @@ def load_code(reference: str) -> UserCode:
     return code
 
 
+def forget_changed(hashes: Mapping[str, str]) -> None:
+    """Make all user code load again if a file has another hash than when it was loaded.
+
+    ``hashes``: path → hash of each file of the code that is loaded next. Without this, a program
+    that runs for long would store the answers of the old code as those of the new.
+    """
+    with _one_at_a_time:
+        if any(_hashes.get(path, hash) != hash for path, hash in hashes.items()):
+            _hashes.clear()
+            _load_file.cache_clear()
+            for name, module in list(sys.modules.items()):
+                if _is_user_module(module):
+                    del sys.modules[name]
+            for forget in on_forgetting:
+                forget()
+        _hashes.update(hashes)
+
+
+on_forgetting: list[Callable[[], None]] = []
+"""Called when user code was forgotten, for what else has loaded it."""
+# Path → hash of the files of user code, as they were loaded.
+_hashes: dict[str, str] = {}
+
+
 class _AsItIs(SourceFileLoader):
     """Loads from source, never from compiled files.
 
@@ -98,12 +124,82 @@ class _AsItIs(SourceFileLoader):
     read.
     """
 
+    def exec_module(self, module: ModuleType) -> None:
+        # Also imports inside functions, which run later, must find the neighbours of the file.
+        importing = _Importing(_folder_of(Path(self.path)))
+        vars(module)["__builtins__"] = {**vars(builtins), "__import__": importing}
+        super().exec_module(module)
+
     def path_stats(self, path: str) -> NoReturn:  # noqa: ARG002
         raise OSError
 
 
 # Folders from which code was loaded.
 _folders: set[Path] = set()
+
+
+class _Importing:
+    """The ``import`` statement of user code in a folder: it finds the modules in that folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def __call__(
+        self,
+        name: str,
+        globals: Mapping[str, object] | None = None,
+        locals: Mapping[str, object] | None = None,
+        fromlist: Sequence[str] = (),
+        level: int = 0,
+    ) -> ModuleType:
+        top = name.partition(".")[0]
+        if level or top in sys.modules:
+            module = builtins.__import__(name, globals, locals, fromlist, level)
+        else:
+            with _importable(self._folder):
+                module = builtins.__import__(name, globals, locals, fromlist, level)
+        if not level:
+            self._refuse_stranger(top)
+        return module
+
+    def _refuse_stranger(self, name: str) -> None:
+        """Raise if a neighbour has this name, but the module came from another user folder."""
+        loaded = getattr(sys.modules.get(name), "__file__", None)
+        if not loaded or not _is_user_module(sys.modules[name]):
+            return
+        neighbours = (self._folder / f"{name}.py", self._folder / name / "__init__.py")
+        neighbour = next((path for path in neighbours if path.is_file()), None)
+        if neighbour is not None and neighbour.resolve() != Path(loaded).resolve():
+            raise SetupError(
+                "{path} cannot be imported, because {other} has the same name and is loaded "
+                "already: rename one of them, or use them in different programs",
+                path=neighbour,
+                other=loaded,
+            )
+
+
+@contextmanager
+def _importable(folder: Path) -> Iterator[None]:
+    """Find modules in a folder first, only inside this block: its files must not hide the modules
+    of others.
+    """
+    sys.path.insert(0, str(folder))
+    try:
+        yield
+    finally:
+        sys.path.remove(str(folder))
+
+
+def _folder_of(path: Path) -> Path:
+    """Return the innermost user folder that a file is in."""
+    real = path.resolve()
+    folders = [folder for folder in _folders if real.is_relative_to(folder)]
+    return max(folders, key=lambda folder: len(folder.parts), default=real.parent)
+
+
+def _is_user_module(module: ModuleType) -> bool:
+    file = getattr(module, "__file__", None)
+    return bool(file) and _is_below(str(Path(str(file)).parent))
 
 
 def _import_as_it_is(folder: Path) -> None:
@@ -150,12 +246,7 @@ def _load_file(path: Path) -> ModuleType:
     if spec is None or spec.loader is None:
         raise SetupError("{path} cannot be loaded as Python", path=path)
     module = importlib.util.module_from_spec(spec)
-    folder = str(path.absolute().parent)
     _import_as_it_is(path.parent)
-    # Only while it loads, so that its neighbours do not hide other modules later.
-    sys.path.insert(0, folder)
-    try:
+    with _importable(path.absolute().parent):
         spec.loader.exec_module(module)
-    finally:
-        sys.path.remove(folder)
     return module

@@ -78,6 +78,7 @@ def _files_of(file: EvalFile) -> Iterator[Path]:
         yield project
     for entry in file.judges:
         yield from (file.beside(path) for _, path in entry.named_files())
+    yield from map(Path, file.code.hashes)
 
 
 def _stamps(paths: list[Path]) -> list[Stamp]:
