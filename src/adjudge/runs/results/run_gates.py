@@ -161,9 +161,10 @@ class RunGates:
         """Return a judge's bars by name. Bars from the command line override the file's bars of the
         same name.
         """
-        file_gates = self.plan.file.gates.fail_under
-        judge_bars = file_gates if ready.fail_under is None else ready.fail_under
-        return {**bars_of(judge_bars), **bars_of(self.fail_under)}
+        bars = bars_of(self.plan.file.gates.fail_under)
+        if ready.fail_under is not None:
+            bars.pop("", None)
+        return {**bars, **bars_of(ready.fail_under), **bars_of(self.fail_under)}
 
 
 def other_run(plan: Plan) -> str:
