@@ -484,3 +484,48 @@ def test_a_target_answers_rows_whose_columns_have_any_names(tmp_path: Path) -> N
         "checks: [{words: {most: 99}}]\n",
     )
     assert run(tmp_path)[1] == {"words: at most 99": {"a"}}
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        ("metric: q", "metric: q, weight: 2"),
+        ("metric: has it", "metric: has-it"),
+        ("weight: 3", "metric: '2'"),
+    ],
+)
+def test_each_assert_has_a_column_of_its_own(tmp_path: Path, more: tuple[str, str]) -> None:
+    path = write(
+        tmp_path,
+        "p.yaml",
+        "prompts: ['{{q}}']\nproviders: [openai:gpt-4o]\ntests:\n"
+        f"  - vars: {{q: a}}\n    assert: [{{type: contains, value: refund, {more[0]}}}]\n"
+        f"  - vars: {{q: b}}\n    assert: [{{type: contains, value: parcel, {more[1]}}}]\n",
+    )
+    convert(path, tmp_path)
+    columns = [check["contains"]["field"] for check in eval_in(tmp_path)["checks"]]
+    assert len(set(columns)) == 2
+    one, two = rows_in(tmp_path)
+    assert [one[column] for column in columns] == ["refund", ""]
+    assert [two[column] for column in columns] == ["", "parcel"]
+
+
+def test_limits_of_a_table_and_commas_between_quotes(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        "tests.csv",
+        "q,__expected1,__expected2,__expected3,__expected4\n"
+        'one,latency(5000),cost(0.01),"contains-any:""no, sorry"", no",five(5)\n',
+    )
+    path = write(
+        tmp_path,
+        "p.yaml",
+        "prompts: ['{{q}}']\nproviders: [openai:gpt-4o]\ntests: tests.csv\n",
+    )
+    convert(path, tmp_path)
+    assert eval_in(tmp_path)["checks"] == [
+        {"latency": 5.0},
+        {"cost": 0.01},
+        {"contains": {"any": ["no, sorry", "no"], "case": True}},
+        {"equals": "five(5)"},
+    ]

@@ -58,6 +58,7 @@ _RAG = {
     "context-faithfulness": ("dimensions", "groundedness"),
     "context-recall": ("measures", "context_recall"),
 }
+_JUDGED = frozenset((*_GRADED, *_RAG, "answer-relevance"))
 _NO_MODEL_HERE = Message("it calls an embedding model; judges and checks here have none")
 _REASONS: Mapping[str, str] = {
     "javascript": Message("JavaScript is not run: write it as a python check"),
@@ -490,7 +491,7 @@ class _Reader:
                     first.setdefault(key, one)
         self.made.asserted += len(first)
         thresholds = {test.threshold for test in self.tests if test.asserts}
-        columns: dict[tuple[Any, ...], list[set[int]]] = defaultdict(list)
+        columns: dict[tuple[Any, ...], dict[str, set[int]]] = defaultdict(dict)
         for key, numbers in uses.items():
             one = first[key]
             if self._add(one, numbers, columns):
@@ -499,13 +500,13 @@ class _Reader:
         self._name_checks()
 
     def _add(
-        self, one: _Assert, numbers: list[int], columns: dict[tuple[Any, ...], list[set[int]]]
+        self, one: _Assert, numbers: list[int], columns: dict[tuple[Any, ...], dict[str, set[int]]]
     ) -> bool:
         everywhere = len(numbers) == len(self.tests)
         if one.weight == 0:
             self.made.leave(one.line, one.what, Message("weight 0 never fails a test"))
             return False
-        if one.kind in _GRADED or one.kind in _RAG or one.kind == "answer-relevance":
+        if one.kind in _JUDGED:
             return not self._refuse_negated(one) and self._add_judge(one, numbers)
         if reason := _REASONS.get(one.kind):
             self.made.leave(one.line, one.what, reason)
@@ -561,7 +562,7 @@ class _Reader:
         one: _Assert,
         numbers: list[int],
         everywhere: bool,
-        columns: dict[tuple[Any, ...], list[set[int]]],
+        columns: dict[tuple[Any, ...], dict[str, set[int]]],
     ) -> bool:
         """Add a check against one text for all rows, or against a column of texts.
 
@@ -585,22 +586,27 @@ class _Reader:
         if texts is None:
             return False
         group = (one.what, one.weight, one.metric)
-        turns = columns[group]
-        turn = next(
-            (index for index, rows in enumerate(turns) if not rows & {*numbers}), len(turns)
-        )
-        column = f"expected_{slug(one.what)}{'' if turn == 0 else f'_{turn + 1}'}"
-        if one.metric:
-            column = f"{column}_{slug(one.metric)}"
-        if turn == len(turns):
-            turns.append(set())
+        # each check has columns of its own: their names may be alike
+        own = columns[group]
+        column = next((name for name, rows in own.items() if not rows & {*numbers}), "")
+        if not column:
+            column = self._free_column("_".join(filter(None, (one.what, one.metric))))
             for row in self.made.rows:
                 row[column] = ""
             self._append_check(one, {name: {"field": column, **case}}, column)
-        turns[turn] |= {*numbers}
+        own.setdefault(column, set()).update(numbers)
         for number, each in texts.items():
             self.made.rows[number][column] = each
         return True
+
+    def _free_column(self, title: str) -> str:
+        """Return the name of a column of expected texts that no row has yet."""
+        name = f"expected_{slug(title)}"
+        taken = set(map(fold_name, {column for row in self.made.rows for column in row}))
+        numbered = (f"{name}_{number}" for number in itertools.count(2))
+        return next(
+            each for each in itertools.chain([name], numbered) if fold_name(each) not in taken
+        )
 
     def _text_problem(self, one: _Assert, text: str, fixed: bool) -> str:
         """Return the reason why a text cannot be compared; empty if it can."""
@@ -629,9 +635,9 @@ class _Reader:
 
     def _several(self, one: _Assert) -> JsonDict | None:
         case: JsonDict = {} if one.kind.startswith("i") else {"case": True}
-        texts = [str(each) for _, each in _items(one.value, 1)] or [
-            part.strip() for part in str(one.value or "").split(",") if part.strip()
-        ]
+        texts = [str(each) for _, each in _items(one.value, 1)] or _between_commas(
+            str(one.value or "")
+        )
         if not texts:
             self.made.leave(one.line, one.what, Message("has no text"))
             return None
@@ -957,8 +963,20 @@ def _combinations(variables: Mapping[str, JsonValue]) -> Iterator[dict[str, Json
         yield dict(zip(variables, values, strict=True))
 
 
+def _between_commas(text: str) -> list[str]:
+    """Return the texts of a list with commas. A comma between quotes belongs to its text."""
+    parts = (part.strip() for part in re.findall(r'(?:"[^"]*"|[^,])+', text))
+    bare = (re.sub(r'^"([^"]*)"$', r"\1", part).strip() for part in parts)
+    return [part for part in bare if part]
+
+
 def _expected_cell(cell: str) -> YamlMapping:
-    """Parse an ``__expected`` cell of a table: ``contains: refund``, or a text to equal."""
+    """Parse an ``__expected`` cell of a table: ``contains: refund``, ``latency(5000)``, or a text
+    to equal.
+    """
+    limit = re.fullmatch(r"((?:not-)?([a-z][a-z-]*))\((\d+(?:\.\d+)?)\)", cell.strip())
+    if limit and (limit[2] in _READERS or limit[2] in _REASONS or limit[2] in _JUDGED):
+        return _mapping({"type": limit[1], "threshold": Scalar(limit[3], float(limit[3]))})
     kind, colon, value = cell.partition(":")
     name = kind.strip().partition("(")
     if colon and re.fullmatch(r"[a-z][a-z-]*", name[0]):
