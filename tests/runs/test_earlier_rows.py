@@ -83,3 +83,36 @@ def test_a_pairwise_judge_takes_the_rows_of_an_imported_comparison(tmp_path: Pat
     done = adjudge("run", "eval.yaml", "--data", "old", "--run", "new", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert {row["selected_option"] for row in judgments(tmp_path / "new")} == {0}
+
+
+def test_rows_with_equal_texts_stay_rows(tmp_path: Path) -> None:
+    """Eight of ten rows have the same answer: the mean of the run is the mean of its rows."""
+    write(tmp_path)
+    answers = ["same"] * 8 + ["one", "two"]
+    table = "".join(f"r{place},q,{answer}\n" for place, answer in enumerate(answers))
+    (tmp_path / "rows.csv").write_text("id,question,response\n" + table)
+    adjudge("run", "eval.yaml", "--data", "rows.csv", "--run", "old", cwd=tmp_path)
+    done = adjudge("run", "eval.yaml", "--data", "old", "--run", "new", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    for run in ("old", "new"):
+        assert [row["id"] for row in judgments(tmp_path / run)] == [f"r{n}" for n in range(10)]
+
+
+def test_rows_without_an_answer_are_not_judged(tmp_path: Path) -> None:
+    """The application did not answer half of the rows: their questions are no answers."""
+    write(tmp_path)
+    (tmp_path / "app.py").write_text(
+        "def a(row):\n    if row['id'] in ('r1', 'r3'):\n        raise RuntimeError('down')\n"
+        "    return 'An answer.'\n"
+    )
+    (tmp_path / "asked.csv").write_text("id,question\n" + "".join(f"r{n},q{n}\n" for n in range(4)))
+    asked = (tmp_path / "eval.yaml").read_text() + "target: app.py:a\n"
+    (tmp_path / "asked.yaml").write_text(asked.replace("nothing.csv", "asked.csv"))
+    adjudge("run", "asked.yaml", "--trust", "--run", "old", cwd=tmp_path)
+    done = adjudge("run", "eval.yaml", "--data", "old", "--run", "new", cwd=tmp_path)
+    assert done.returncode == 3, done.stderr
+    assert "its application did not answer" in done.stderr
+    assert [row["id"] for row in judgments(tmp_path / "new")] == ["r0", "r2"]
+    again = adjudge("run", "asked.yaml", "--trust", "--data", "old", "--run", "again", cwd=tmp_path)
+    assert again.returncode == 3, again.stderr
+    assert len([*judgments(tmp_path / "again")]) == 4

@@ -8,11 +8,14 @@ from functools import cached_property, partial
 
 from adjudge.core.data.columns import ALIASES
 from adjudge.core.data.dataset import OddRows, Source, read_comparisons, read_instances
+from adjudge.core.data.sources.row import BadRow
 from adjudge.core.domain.instance import UNSEEN, Instance
 from adjudge.core.ledger.file import holds_run
 from adjudge.core.reading.objects import ObjectFile
 from adjudge.core.reading.values import Place
-from adjudge.runs.earlier_rows import rows_of_run
+from adjudge.errors import WrongData
+from adjudge.messages import Message
+from adjudge.runs.earlier_rows import is_unanswered, rows_of_run
 from adjudge.runs.eval_file import EvalFile, FieldsRead, JudgeEntry
 from adjudge.runs.row_source import RowSource, source_of
 
@@ -151,11 +154,26 @@ class RowReader:
         if isinstance(file.source, ObjectFile) and file.data.as_ is None:
             return file.source
         if self._holds_run:
-            return rows_of_run(file.local_source)
+            return self._rows_of_run(tell)
         if self._row_source is None:
             return file.source
         tell_bad = tell if file.on_bad_row == "report" else None
         return self._row_source.read(file.local_source, file.data.as_, self.fields.needed, tell_bad)
+
+    def _rows_of_run(self, tell: Callable[[OddRows], None]) -> Iterator[Instance]:
+        """Yield the rows of an earlier run. Without an answer there is nothing to judge, unless a
+        target answers the row now.
+        """
+        file = self.file
+        for row in rows_of_run(file.local_source):
+            if file.target or not is_unanswered(row):
+                yield row
+                continue
+            place = str(row.metadata["place"])
+            bad = BadRow(place, Message("its application did not answer in {run}", run=file.source))
+            if file.on_bad_row == "stop":
+                raise WrongData(str(bad))
+            tell(bad)
 
     def _read(
         self, tell: Callable[[OddRows], None], limit: int | None, source: Source

@@ -24,7 +24,7 @@ from adjudge.features.importers.labelled_records import RECORDS
 from adjudge.features.importers.pooling import criteria_of, instance_of
 from adjudge.features.importers.record import Mark, RecordedQuestion, RecordedRow
 from adjudge.messages import plural
-from adjudge.runs.earlier_rows import rows_of_run
+from adjudge.runs.earlier_rows import distinct_rows_of_run
 from adjudge.trust.labels.scales import label_scales
 from adjudge.trust.labels.store import LabelStore
 
@@ -345,7 +345,7 @@ def _read_run(source: LabelledSource) -> LabelledSet:
         if label.criteria == name:
             marks.setdefault(label.row, []).append(label)
     collection = _RowCollection()
-    for instance in rows_of_run(source.path):
+    for instance in distinct_rows_of_run(source.path):
         collection.add(instance, marks.get(instance.identity, ()))
     question = next(
         (scale.scale.criteria for scale in label_scales(source.path) if scale.name == name), None

@@ -25,7 +25,7 @@ from adjudge.features.bench.labelled_rows import (
     lot,
 )
 from adjudge.runs.case_file import CaseSettings, ExpectedRow, TestCase, letter_of
-from adjudge.runs.earlier_rows import rows_of_run
+from adjudge.runs.earlier_rows import distinct_rows_of_run
 from adjudge.runs.folder import reading, records_of
 from adjudge.trust.labels.scales import JudgedScale, label_scales
 from adjudge.trust.labels.store import LabelStore
@@ -137,7 +137,7 @@ def _record(connection: sqlite3.Connection, judge: str, number: int) -> Judgment
 
 
 def _draw_unlabelled(folder: Path, count: int) -> LabelledSet:
-    rows = list(islice(rows_of_run(folder), _LOOKED_AT))
+    rows = list(islice(distinct_rows_of_run(folder), _LOOKED_AT))
     if not rows:
         raise RunError("the run has no rows yet")
     # By lot and reproducible; the run's order is kept.
