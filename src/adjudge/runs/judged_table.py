@@ -541,14 +541,15 @@ def _possible(
     row: JudgmentRecord, scale: tuple[float, float]
 ) -> tuple[float | None, float | None, str]:
     """Return the bounds that lost votes and missing verdicts allow for the compared number, and the
-    models that lost votes belong to.
+    models that lost all votes with the number of lost votes.
     """
     if row.status in ("failed", "abstained") and row.detail.has_bounds:
         return *row.missing_score(scale), _json_text(tuple(sorted(row.lost_models)))
-    if not row.excluded_models:
+    if not row.lost_votes:
         return _NOTHING_LOST
     ends = (0.0, 1.0) if row.possible_win_rates else row.possible_scores(scale)
-    return *(ends or (None, None)), _json_text(tuple(sorted(row.lost_models)))
+    lost = (*sorted(row.lost_models), str(row.lost_votes))
+    return *(ends or (None, None)), _json_text(lost)
 
 
 @lru_cache(maxsize=1024, typed=True)

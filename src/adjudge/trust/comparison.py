@@ -122,7 +122,7 @@ class ComparisonShape(TypedDict):
     unjudged: Annotated[int, "rows that neither run judged, since they were skipped"]
     pairing: PairingShape
     rows_with_lost_votes: NotRequired[
-        Annotated[int, "rows whose number lost votes of a panel could change; the limits hold"]
+        Annotated[int, "rows whose number lost votes could change; the limits hold"]
     ]
     rows_with_another_text: int
     same_judge: bool
@@ -170,7 +170,7 @@ class RunComparison(JudgeCriterion, HtmlRepr):
     alone: int = 0
     """Rows without a counterpart that a judge was asked about."""
     open_votes: int = 0
-    """Rows whose number votes of a panel that were lost could change in one of the runs. The
+    """Rows whose number lost votes could change in one of the runs. The
     interval holds whatever these votes are.
     """
     unjudged: int = 0
@@ -944,9 +944,9 @@ def _notes(
         )
     if series.scores.open:
         yield plural(
-            "{count:,} of {rows:,} rows lacks votes of a panel that could change it: the interval "
+            "{count:,} of {rows:,} rows lacks votes that could change it: the interval "
             "holds whatever they are",
-            "{count:,} of {rows:,} rows lack votes of a panel that could change them: the interval "
+            "{count:,} of {rows:,} rows lack votes that could change them: the interval "
             "holds whatever they are",
             series.scores.open,
             rows=series.scores.rows,

@@ -436,7 +436,7 @@ def _unknown(pair: Pair, old_number: float | None, new_number: float | None) -> 
 
 
 def _ends(pair: Pair, old_number: float, new_number: float) -> tuple[()] | tuple[float, float]:
-    """Return the lowest and highest difference that lost panel votes allow; empty if they cannot
+    """Return the lowest and highest difference that lost votes allow; empty if they cannot
     change it.
 
     Models that did not count in either run are assumed to answer the same text alike.

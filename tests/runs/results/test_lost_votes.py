@@ -45,7 +45,7 @@ def test_lost_votes_of_an_aspect_leave_the_gate_open(tmp_path: Path) -> None:
     assert (summary.lower, summary.upper) == (pytest.approx(2 / 3), 1.0)
     gate = mean_gate("aspect", "aspect", summary, 0.7)
     assert gate.verdict == "inconclusive"
-    assert "10 of 10 rows lack panel votes that could change them." in gate.sentence()
+    assert "10 of 10 rows lack votes that could change them." in gate.sentence()
     assert mean_gate("aspect", "aspect", summary, 0.6).verdict == "holds"
     sure = tally(tmp_path / "run", 0.95).summary().confident
     assert sure is not None and sure.lower < 2 / 3
@@ -119,7 +119,7 @@ def test_lost_votes_leave_a_gate_on_a_win_rate_open(tmp_path: Path) -> None:
     assert (winner.winrate, winner.bounds, winner.opened.rows) == (1.0, (0.0, 1.0), 10)
     gate = _win_rate("judge", Bar("judge", 0.5, winner.name), winner, None)
     assert gate.verdict == "inconclusive"
-    assert "10 of 10 rows lack panel votes that could change them." in gate.sentence()
+    assert "10 of 10 rows lack votes that could change them." in gate.sentence()
 
 
 def test_lost_votes_leave_not_worse_than_open(tmp_path: Path) -> None:
@@ -139,7 +139,7 @@ def test_lost_votes_leave_not_worse_than_open(tmp_path: Path) -> None:
     assert (open_gate.open_votes, open_gate.verdict) == (10, "inconclusive")
     assert open_gate.lower == -1.0
     assert settled.lower > -0.5
-    assert "10 of 10 rows lack panel votes" in open_gate.sentence()
+    assert "10 of 10 rows lack votes" in open_gate.sentence()
 
 
 def test_runs_that_lack_the_same_votes_of_the_same_texts_are_unchanged(tmp_path: Path) -> None:
@@ -161,3 +161,58 @@ def test_the_listed_order_must_be_a_majority_too(tmp_path: Path) -> None:
         judge = DirectJudge(panel, check_positional_bias=True, max_repairs=0)
         judge.evaluate(ROWS[:1], KIND, run=tmp_path / name)
         assert tally(tmp_path / name).summary().open_rows == opened
+
+
+@pytest.mark.parametrize("names", [["one"], ["one", "two", "three"]])
+def test_lost_votes_count_also_if_each_model_has_one_left(tmp_path: Path, names: list[str]) -> None:
+    """Each model has one vote for the row and lost two, which could turn it."""
+    panel = [model(name, "PASS", "nonsense", "nonsense") for name in names]
+    judge = AspectCritic("It is good.", panel, votes=3, max_repairs=0)
+    judge.evaluate(ROWS[:1], run=tmp_path / "aspect")
+    panel = [model(name, "Yes", "nonsense", "nonsense") for name in names]
+    DirectJudge(panel, votes=3, max_repairs=0).evaluate(ROWS[:1], KIND, run=tmp_path / "direct")
+    for kind in ("aspect", "direct"):
+        summary = tally(tmp_path / kind).summary()
+        assert (summary.mean, summary.open_rows, summary.lower) == (1.0, 1, 0.0)
+        gate = mean_gate(kind, kind, summary, 0.6)
+        assert gate.verdict == "inconclusive"
+        assert "1 of 1 row lacks votes that could change it." in gate.sentence()
+
+
+def test_a_lost_vote_that_cannot_turn_its_model_changes_nothing(tmp_path: Path) -> None:
+    """One of two models lost a vote: it says PASS twice of three times, or once."""
+    for name, said, lower in (("safe", ["PASS", "PASS", "nonsense"], 1.0), ("open", ["PASS"], 0.5)):
+        panel = [model("one", "PASS"), model("two", *said, *["nonsense"] * (3 - len(said)))]
+        AspectCritic("It is good.", panel, votes=3, max_repairs=0).evaluate(
+            ROWS[:1], run=tmp_path / name
+        )
+        assert tally(tmp_path / name).summary().lower == lower
+
+
+def test_the_lost_other_order_turns_nothing(tmp_path: Path) -> None:
+    """The listed order decides, and it has its vote."""
+    judge = DirectJudge(model("one", "Yes", "nonsense"), check_positional_bias=True, max_repairs=0)
+    judge.evaluate(ROWS[:1], KIND, run=tmp_path / "run")
+    summary = tally(tmp_path / "run").summary()
+    assert (summary.scored, summary.open_rows) == (1, 0)
+
+
+def test_lost_votes_of_one_contest_leave_its_win_rate_open(tmp_path: Path) -> None:
+    judge = PairwiseJudge(
+        model("one", "B", "nonsense", "nonsense"),
+        votes=3,
+        max_repairs=0,
+        check_positional_bias=False,
+    )
+    row = PairwiseInstance(responses=["old", "new"])
+    judge.evaluate([row], Criteria("better", "Which is better?"), run=tmp_path / "run")
+    contests = report_of_run(tmp_path / "run").sections[0].contests
+    assert contests is not None
+    assert contests.systems[0].bounds == (0.0, 1.0)
+
+
+def test_many_alike_rows_with_lost_votes_are_open(tmp_path: Path) -> None:
+    """Rows that are alike are added up in one step, unless votes were lost."""
+    panel = [model("one", *["Yes", "nonsense", "nonsense"] * 10)]
+    DirectJudge(panel, votes=3, max_repairs=0).evaluate(ROWS, KIND, run=tmp_path / "run")
+    assert report_of_run(tmp_path / "run").sections[0].summary.open_rows == 10

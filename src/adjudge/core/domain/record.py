@@ -218,14 +218,20 @@ class Detail:
         self, record: JudgmentRecord, scale: tuple[float, float]
     ) -> tuple[float, float] | None:
         """Return the lowest and the highest score that ``record`` could have with the votes that
-        its panel lost; None if they could not change it.
+        were lost; None if they could not change it.
 
         ``scale``: the scale of the criterion.
         """
-        if record.score is None or not record.lost_models or math.isinf(self.bounds[1]):
+        if record.score is None or not record.lost_models:
+            return None
+        return self._any_score(record.score, scale)
+
+    def _any_score(self, score: float, scale: tuple[float, float]) -> tuple[float, float] | None:
+        """Return the limits of the scale, for a score that lost votes could change in any way."""
+        if math.isinf(self.bounds[1]):
             return None
         low, high = self.limits or scale
-        return min(low, record.score), max(high, record.score)
+        return min(low, score), max(high, score)
 
     def possible_win_rates(
         self,
@@ -288,19 +294,21 @@ class DirectDetail(Detail):
     def possible_scores(
         self, record: JudgmentRecord, scale: tuple[float, float]
     ) -> tuple[float, float] | None:
-        if record.has_safe_majority and self._decides_whatever_was_lost(record):
+        if record.score is None or not record.lost_votes or self._is_settled(record):
             return None
-        return super().possible_scores(record, scale)
+        return self._any_score(record.score, scale)
 
-    def _decides_whatever_was_lost(self, record: JudgmentRecord) -> bool:
-        """Return True if the majority is also safe in the listed order, which alone decides."""
+    def _is_settled(self, record: JudgmentRecord) -> bool:
+        """Return True if the lost votes could not turn the majority."""
         if self.positional_bias is None:
-            return True
-        # Votes lost per order are known only if whole models failed: they lack both orders alike.
-        models, left_out = {*record.model_scores, *record.lost_models}, record.lost_models
-        lost = record.votes_requested - record.votes_valid
-        is_even = lost * len(models) == record.votes_requested * len(left_out)
-        return record.agreement == 1 and is_even
+            return record.has_safe_majority
+        # The listed order alone decides. How many of its votes were lost is only known of models
+        # that lost all votes, and if the other order lost all: otherwise it may be all the rest.
+        each, lost = record.votes_requested // 2, record.lost_votes
+        both_orders = record.lost_votes_of_models // 2
+        listed = lost - (each if self.positional_bias.detected is None else both_orders)
+        against = record.votes_valid - count_agreeing(record.votes_valid, record.agreement or 0.0)
+        return each > 2 * (listed + against)
 
 
 @light_dataclass(frozen=True, kw_only=True)
@@ -314,6 +322,10 @@ class AspectDetail(Detail):
     weights: Annotated[Mapping[str, float] | None, "of a weighted panel: its models' weights"] = (
         None
     )
+    open_models: Annotated[
+        tuple[str, ...] | None, "models that lost votes which could turn their own verdict"
+    ] = None
+    """None if no vote was lost; also in runs of earlier versions."""
 
     @property
     def chosen(self) -> str | None:
@@ -322,17 +334,32 @@ class AspectDetail(Detail):
     def possible_scores(
         self, record: JudgmentRecord, scale: tuple[float, float]
     ) -> tuple[float, float] | None:
-        if record.score is None or not record.lost_models:
+        if record.score is None or not record.lost_votes:
             return None
         scores, weights = self.model_scores, self.weights or {}
+        unsure = self._unsure_models(record)
+        if not unsure and not record.lost_models:
+            return None
         counted = {model: weights.get(model, 1.0) for model in scores}
-        mean = math.fsum(counted[model] * score for model, score in scores.items())
+        total = math.fsum(counted[model] * score for model, score in scores.items())
         weight_sum = math.fsum(counted.values())
-        if not weight_sum or not math.isclose(mean / weight_sum, record.score, abs_tol=1e-9):
-            return super().possible_scores(record, scale)  # weighted, and stored without weights
-        lost = math.fsum(weights.get(model, 1.0) for model in record.lost_models)
-        low, high = ((mean + lost * end) / (weight_sum + lost) for end in scale)
+        if not weight_sum or not math.isclose(total / weight_sum, record.score, abs_tol=1e-9):
+            # weighted, and stored without weights
+            return self._any_score(record.score, scale)
+        sure = math.fsum(
+            counted[model] * score for model, score in scores.items() if model not in unsure
+        )
+        gone = math.fsum(weights.get(model, 1.0) for model in record.lost_models)
+        lost = gone + math.fsum(counted[model] for model in unsure)
+        low, high = ((sure + lost * end) / (weight_sum + gone) for end in scale)
         return (low, high) if lost else None
+
+    def _unsure_models(self, record: JudgmentRecord) -> Collection[str]:
+        """Return the models whose own verdict lost votes could turn."""
+        if self.open_models is not None:
+            return self.open_models
+        # an earlier version stored none: any model may have lost these votes
+        return self.model_scores if record.lost_votes > record.lost_votes_of_models else ()
 
     @property
     def lists_excluded(self) -> bool:
@@ -416,22 +443,29 @@ class PairwiseDetail(Detail):
         return self.positional_bias
 
     def possible_win_rates(self, record: JudgmentRecord) -> tuple[tuple[float, float], ...]:
-        if not record.scored or not record.lost_models:
+        if not record.scored or not record.lost_votes:
             return ()
+        count = len(self.per_system_results)
+        contests = max(1, count * (count - 1) // 2)
+        # Those of a model that never answered are spread evenly over the contests. All others may
+        # be votes of the same contest.
+        whole = record.lost_votes_of_models
+        requested = record.votes_requested / contests
+        lost = min(requested, whole / contests + record.lost_votes - whole)
         ranges = tuple(
-            _possible_win_rate(system, record.votes_valid, record.votes_requested)
-            for system in self.per_system_results
+            _possible_win_rate(system, requested - lost, lost) for system in self.per_system_results
         )
         return ranges if any(low < high for low, high in ranges) else ()
 
 
-def _possible_win_rate(system: SystemResult, valid: int, requested: int) -> tuple[float, float]:
-    """Return the lowest and the highest win rate that one response could have."""
-    # Lost votes are taken to be spread evenly over the contests, as those of a model that never
-    # answered are.
+def _possible_win_rate(system: SystemResult, valid: float, lost: float) -> tuple[float, float]:
+    """Return the lowest and the highest win rate that one response could have.
+
+    ``valid``, ``lost``: votes per contest.
+    """
     ends = [
         (value, value)
-        if value is not None and share is not None and (2 * share - 1) * valid > requested - valid
+        if value is not None and share is not None and (2 * share - 1) * valid > lost
         else (0.0, 1.0)
         for value, share in zip(system.contest_results, system.certainty, strict=True)
     ]
@@ -732,17 +766,31 @@ class JudgmentRecord:
         return getattr(self.detail, "model_scores", None) or NOTHING
 
     @property
+    def lost_votes(self) -> int:
+        """The number of votes without a verdict. Those of a cascade's steps do not count."""
+        return 0 if self.steps else self.votes_requested - self.votes_valid
+
+    @property
+    def lost_votes_of_models(self) -> int:
+        """The number of lost votes of models that lost all of theirs."""
+        lost_models = self.lost_models
+        if not lost_models:
+            return 0
+        models = len({*self.model_scores, *lost_models})
+        return min(self.lost_votes, self.votes_requested * len(lost_models) // models)
+
+    @property
     def has_safe_majority(self) -> bool:
         """Return True if the lost votes could not have changed the verdict."""
         if self.agreement is None:
             return False
         agreeing = count_agreeing(self.votes_valid, self.agreement)
-        return 2 * agreeing - self.votes_valid > self.votes_requested - self.votes_valid
+        return 2 * agreeing - self.votes_valid > self.lost_votes
 
     def possible_scores(
         self, scale: tuple[float, float] = (0.0, 1.0)
     ) -> tuple[float, float] | None:
-        """Return the lowest and the highest score with the votes that a panel lost; None if they
+        """Return the lowest and the highest score with the votes that were lost; None if they
         could not change it.
 
         ``scale``: the scale of the criterion.

@@ -531,6 +531,12 @@ class ModelVerdict:
     votes_valid: int
     votes_requested: int
 
+    @property
+    def is_safe(self) -> bool:
+        """Return True if the model's lost votes could not have changed its option."""
+        agreeing = count_agreeing(self.votes_valid, self.agreement)
+        return 2 * agreeing > self.votes_requested
+
 
 @light_dataclass(frozen=True, kw_only=True)
 class AspectResult(Result):
@@ -564,9 +570,13 @@ class AspectResult(Result):
 
     def detail(self) -> AspectDetail:
         """Return the part of the record that only this kind of result has."""
-        lost_weights = self.weights if self.left_out else None
+        if self.steps or self.votes_valid == self.votes_requested:
+            return AspectDetail(verdict=self.verdict, model_scores=self.model_scores)
         return AspectDetail(
-            verdict=self.verdict, model_scores=self.model_scores, weights=lost_weights
+            verdict=self.verdict,
+            model_scores=self.model_scores,
+            weights=self.weights,
+            open_models=tuple(entry.model for entry in self.panel if not entry.is_safe),
         )
 
     def _excluded_by_model(self) -> Mapping[str, str]:

@@ -272,6 +272,7 @@ def _is_plain(record: JudgmentRecord) -> bool:
         and type(record.score) is float
         and not (record.reason or record.notes or record.fallback)
         and not (record.excluded_models or record.replaced_models or record.steps)
+        and not record.lost_votes
         and record.second_opinion is None
     )
 

@@ -198,7 +198,7 @@ def judgment_of(
 
 
 class StoredOutcome(NamedTuple):
-    """The part of a judgment that comparisons of runs read. No model of its panel was left out."""
+    """The part of a judgment that comparisons of runs read. No vote of it was lost."""
 
     judge: str
     number: int
@@ -260,7 +260,7 @@ class _StoredJudgment:
         if self._verdict_key is None or type(judge) is not str or type(index) is not int:
             return None
         fields, decoded = self.fields_in(instance), self._decode(result)
-        if decoded is None or fields is None or decoded.excluded_models:
+        if decoded is None or fields is None or decoded.votes_valid < decoded.votes_requested:
             return None
         columns = decoded.input or NOTHING
         if not isinstance(columns, Mapping):

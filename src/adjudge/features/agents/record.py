@@ -97,9 +97,11 @@ class AgentDetail(Detail):
         self, record: JudgmentRecord, scale: tuple[float, float]
     ) -> tuple[float, float] | None:
         is_vote = self.option is not None and self.points is None and self.sentences is None
-        if is_vote and record.has_safe_majority:
+        if not is_vote:
+            return super().possible_scores(record, scale)
+        if record.score is None or not record.lost_votes or record.has_safe_majority:
             return None
-        return super().possible_scores(record, scale)
+        return self._any_score(record.score, scale)
 
     @property
     def blamed_step(self) -> int | None:

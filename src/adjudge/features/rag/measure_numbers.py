@@ -48,7 +48,7 @@ class MeasureSummary:
     without a value are.
     """
     opened: OpenScores = NONE_OPEN
-    """Values that lost votes of a panel could change."""
+    """Values that lost votes could change."""
 
     def as_summary(self) -> Summary:
         """Return its values for a separate gate."""
@@ -95,7 +95,7 @@ class MeasureTally:
         self._units: dict[str, list[Unit]] = {measure.name: [] for measure in measures}
         self._lost = {measure.name: LostRows() for measure in measures}
         self._open: dict[str, set[int]] = {measure.name: set() for measure in measures}
-        """Places among the values of those that lost votes of a panel could change."""
+        """Places among the values of those that lost votes could change."""
         self._reasons: dict[str, Counter[str]] = {measure.name: Counter() for measure in measures}
         self._blamed: Counter[str] = Counter()
         self._idle = 0
@@ -151,7 +151,7 @@ class MeasureTally:
 
 
 def could_change(record: JudgmentRecord, part: str) -> bool:
-    """Return True if lost votes of a panel could change a dimension or measure of a row."""
+    """Return True if lost votes could change a dimension or measure of a row."""
     rag = rag_detail(record)
     return rag is not None and rag.could_change(record, part)
 

@@ -88,7 +88,7 @@ class QuestionRecord:
 
 @light_dataclass(frozen=True, kw_only=True)
 class LostVotes:
-    """The effect that lost votes of a panel could have on a row."""
+    """The effect that lost votes could have on a row."""
 
     lower: Annotated[float, "the least that the composite would be with them"]
     upper: float

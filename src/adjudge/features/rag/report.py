@@ -118,7 +118,7 @@ class DimensionSummary:
     without a score are.
     """
     opened: OpenScores = NONE_OPEN
-    """Scores that lost votes of a panel could change."""
+    """Scores that lost votes could change."""
 
     @property
     def scored(self) -> int:
@@ -398,7 +398,7 @@ class RagTally(SectionTally):
         self._composites = array("d")
         self._scores = {dimension.name: array("h") for dimension in dimensions}
         self._open: dict[str, set[int]] = {dimension.name: set() for dimension in dimensions}
-        """Places among the known scores of those that lost votes of a panel could change."""
+        """Places among the known scores of those that lost votes could change."""
         self._known: Counter[str] = Counter()
         self._agreements: dict[str, list[float]] = {
             dimension.name: [0.0, 0.0] for dimension in dimensions

@@ -145,9 +145,13 @@ class RagResult(Result):
 
     @property
     def lost_votes(self) -> LostVotes | None:
-        """The effect that votes lost by a panel could have; None if it lost none."""
-        if len(self._models) < 2 or self.votes_valid == self.votes_requested:
+        """The effect that lost votes could have; None if none were lost.
+
+        Without a panel, only those of dimensions with several votes count.
+        """
+        if self.votes_valid == self.votes_requested:
             return None
+        is_panel = len(self._models) > 1
         counted = [part for result in self.judged.values() for part in result.votes]
         # votes are compared by identity: two models may say the same
         about_dimensions = {id(vote) for vote in counted}
@@ -161,8 +165,10 @@ class RagResult(Result):
         measures = tuple(
             name
             for name, part in self.measured.items()
-            if is_beside and part.value is not None and part.measure.checks
+            if is_beside and is_panel and part.value is not None and part.measure.checks
         )
+        if not is_panel and not dimensions:
+            return None
         certain = {name: None if name in dimensions else score for name, score in scores.items()}
         measured = [
             replace(part, value=None) if name in measures else part

@@ -80,13 +80,13 @@ class SystemSummary:
     one_order_wins: float = 0.0
     """Sum of the win rates on these rows."""
     opened: OpenScores = NONE_OPEN
-    """Win rates of rows that lost votes of a panel could change, but for rows on one order."""
+    """Win rates of rows that lost votes could change, but for rows on one order."""
 
     @property
     def bounds(self) -> tuple[float, float]:
         """The win rate if all rows without an outcome were lost, and if all were won.
 
-        The bounds also cover changes that lost votes of a panel could cause.
+        The bounds also cover changes that lost votes could cause.
         """
         bounds = mean_bounds(self.winrate, self.rows, self.missing)
         return self.opened.widen(bounds, self.rows + self.missing)
@@ -203,7 +203,7 @@ class _System:
         self.lost = LostRows()
         self.one_order, self.one_order_wins = 0, 0.0
         self.possible: dict[int, tuple[float, float]] = {}
-        """Place among the rates → what lost votes of a panel could make of it."""
+        """Place among the rates → what lost votes could make of it."""
 
     def add(self, contests: Sequence[float | None], rate: float | None, unit: Unit) -> None:
         if rate is None:

@@ -71,9 +71,7 @@ class GateShape(TypedDict):
     unjudged: NotRequired[
         Annotated[int, "rows that neither run judged, where the run is held to another one"]
     ]
-    rows_with_lost_votes: NotRequired[
-        Annotated[int, "rows whose score lost votes of a panel could change"]
-    ]
+    rows_with_lost_votes: NotRequired[Annotated[int, "rows whose score lost votes could change"]]
     labels: NotRequired[
         Annotated[int, "rows labelled in both runs, if they correct the difference"]
     ]
@@ -174,7 +172,7 @@ class GateResult:
     them as lost and as won.
     """
     open_votes: int = 0
-    """Rows whose score votes of a panel that were lost could change. ``lower`` and ``upper`` hold
+    """Rows whose score lost votes could change. ``lower`` and ``upper`` hold
     whatever these votes are.
     """
     stopped: bool = False
@@ -341,13 +339,13 @@ class GateResult:
         return join(" ", sentences)
 
     def _open_rows(self) -> Iterator[Message]:
-        """Yield how many rows were judged in one order only or lack panel votes, unless the gate
+        """Yield how many rows were judged in one order only or lack votes, unless the gate
         passed.
         """
         if self.open_votes and not self.stopped and self.verdict != "holds":
             yield plural(
-                "{open_votes} of {count} row lacks panel votes that could change it.",
-                "{open_votes} of {count} rows lack panel votes that could change them.",
+                "{open_votes} of {count} row lacks votes that could change it.",
+                "{open_votes} of {count} rows lack votes that could change them.",
                 self.rows,
                 open_votes=self.open_votes,
             )

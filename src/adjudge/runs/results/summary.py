@@ -93,7 +93,7 @@ class ModelMean(NamedTuple):
 
 
 class OpenScores(NamedTuple):
-    """Scores that lost votes of a panel could change."""
+    """Scores that lost votes could change."""
 
     rows: int = 0
     falls: float = 0.0
@@ -140,7 +140,7 @@ class Summary:
     """Over the scored results that have a number; None when there are none."""
     lower: float
     """The mean if every result that was not scored were the least it can be: the low end of its
-    scale, unless the result knows better. Likewise votes of a panel that were lost.
+    scale, unless the result knows better. Likewise lost votes.
     """
     upper: float
     """The mean if every one of them were the most it can be."""
