@@ -216,3 +216,21 @@ def test_many_alike_rows_with_lost_votes_are_open(tmp_path: Path) -> None:
     panel = [model("one", *["Yes", "nonsense", "nonsense"] * 10)]
     DirectJudge(panel, votes=3, max_repairs=0).evaluate(ROWS, KIND, run=tmp_path / "run")
     assert report_of_run(tmp_path / "run").sections[0].summary.open_rows == 10
+
+
+def test_another_judge_leaves_not_worse_than_open(tmp_path: Path) -> None:
+    """The same texts, and a judge that is kinder: the judge makes the difference. Without a
+    difference nothing is left to explain.
+    """
+    other = [Instance({"response": f"other {row.id}"}, id=row.id) for row in ROWS]
+    DirectJudge(model("strict", "No")).evaluate(ROWS, KIND, run=tmp_path / "old")
+    DirectJudge(model("kind", "Yes")).evaluate(other, KIND, run=tmp_path / "kind")
+    DirectJudge(model("third", "No")).evaluate(ROWS, KIND, run=tmp_path / "same")
+    old = str(tmp_path / "old")
+    setup = Setup(against=old, against_place=old, margin=0.3)
+    (gate,) = paired_gates(setup, tmp_path / "kind")
+    assert gate.verdict == "inconclusive"
+    assert "another judge" in gate.sentence()
+    assert "would pass with a margin" not in gate.sentence()
+    (unchanged,) = paired_gates(setup, tmp_path / "same")
+    assert (unchanged.unchanged, unchanged.verdict) == (True, "holds")

@@ -230,17 +230,25 @@ class GateResult:
     @property
     def verdict(self) -> Verdict:
         """The verdict. It is decided only if the open rows cannot change it."""
-        if self.stopped or self.baseline_stopped:
+        counts_no_row = self.measure == "missing" and not self.rows
+        if self.stopped or self.baseline_stopped or counts_no_row:
             return "inconclusive"
         if self.measure == "missing":
             return "failed" if self.missing > self.allowed else "holds"
         if self.measure == "most":
             return self._verdict_at_most
-        if self.confidence is not None and not self.sure:
+        if (self.confidence is not None and not self.sure) or self.may_be_of_judges:
             return "inconclusive"
         if above(self.bar, self.upper):
             return "failed"
         return "inconclusive" if above(self.bar, self.lower) else "holds"
+
+    @property
+    def may_be_of_judges(self) -> bool:
+        """True if two runs are compared and their judges, not the answers, may make the
+        difference.
+        """
+        return not (self.same_judge or self.labels or self.unchanged)
 
     @property
     def _verdict_at_most(self) -> Verdict:
@@ -306,7 +314,14 @@ class GateResult:
                     self.unjudged,
                 )
             )
-        if not self.same_judge:
+        if self.may_be_of_judges and self.sure:
+            sentences.append(
+                Message(
+                    "That run had another judge (criteria, model or settings), which may explain "
+                    "the difference: judge both runs with the same one, or label rows of both."
+                )
+            )
+        elif not self.same_judge:
             sentences.append(
                 Message(
                     "That run had another judge (criteria, model or settings), which may explain "
@@ -469,6 +484,8 @@ class GateResult:
             "of": self._of,
             **some_of(self, "missing", "rows", "allowed", "needed"),
         }
+        if not self.rows:
+            return Message("Gate undecided: no row was judged by {of}.", of=self._of)
         if self.verdict == "failed":
             return Message(
                 "Gate failed: {missing} of {rows} judgments of {of} have no score; {allowed} may "
@@ -563,6 +580,8 @@ class GateResult:
 
         The margin is named only if the change is within the allowed drop.
         """
+        if self.may_be_of_judges:
+            return
         # rounded up, so that the margin as printed is enough
         margin = math.ceil(-self.lower * 1000) / 1000
         if margin < 1 and not above(self.bar, self.value or 0.0):

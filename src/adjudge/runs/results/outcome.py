@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,6 +22,8 @@ from adjudge.core.ledger.file import (
 )
 from adjudge.core.ledger.pending import batches_in
 from adjudge.errors import RunStopped, SetupError
+from adjudge.messages import Message
+from adjudge.runs.check_filter import AfterChecks
 from adjudge.runs.eval_file import FailUnder
 from adjudge.runs.execute import (
     ColumnsChosen,
@@ -204,7 +207,8 @@ class RunOutcome:
             if current.counts_requests_again:
                 with reading(folder) as ledger:
                     current = current.counting_requests_once(repeated_usage(ledger))
-        current = replace(current, notes=(*current.notes, *lost_reply_notes(self._lost)))
+        further = (*self._judges_without_rows(current), *lost_reply_notes(self._lost))
+        current = replace(current, notes=(*current.notes, *further))
         return (
             replace(current.unfinished(), notes=(self.stopped, *current.notes))
             if self.stopped
@@ -242,6 +246,21 @@ class RunOutcome:
         """The bars of all judges."""
         return self._tally.setup.bars
 
+    def _judges_without_rows(self, report: Report) -> Iterator[Message]:
+        """Yield the judges with ``rows_with`` that judged no row: the name of the field may be
+        misspelt.
+        """
+        judged = {section.judge for section in report.sections if section.summary.attempted}
+        skipped = {section.judge for section in report.sections} - judged
+        for ready in self.plan.judges:
+            limited = ready.judge
+            if isinstance(limited, AfterChecks) and limited.rows_with and ready.label in skipped:
+                yield Message(
+                    "{judge} judged no row: is the field {field!r} of rows_with misspelt?",
+                    judge=ready.name,
+                    field=limited.rows_with,
+                )
+
     def exit_code(self) -> int:
         """Return the worst code of all gates and missing scores, or the code of a stopped run.
 
@@ -256,5 +275,6 @@ class RunOutcome:
         codes = [exit_code(section.summary) for section in report.sections] + [
             gate.code for gate in (*report.gates, *paired)
         ]
-        codes += [ExitCode.GATE_INCONCLUSIVE] if report.decided_nothing else []
+        if report.decided_nothing or any(self._judges_without_rows(report)):
+            codes.append(ExitCode.GATE_INCONCLUSIVE)
         return worst([*codes, *([ExitCode.UNSCORED] if self.skipped else [])])

@@ -190,7 +190,7 @@ def _gate(
         old_alone, new_alone = (rows - pairing.paired for rows in pairing.rows)
         uncounted = max(unread[0] - new_alone, unread[1] - old_alone, 0)
         gate = gate.with_unread(uncounted, (-comparison.reach, comparison.reach))
-    if gate.verdict != "inconclusive" or gate.unread:
+    if gate.verdict != "inconclusive" or gate.unread or gate.may_be_of_judges:
         return gate
     return replace(gate, rows_to_decide=_rows_to_decide(comparison, -margin, among))
 
