@@ -156,6 +156,8 @@ def look(check: str, text: str, **fields: str) -> Observation:
         ("urls: {least: 1}", "no address", False),
         ("urls: {hosts: example.com}", "https://docs.example.com/x", True),
         ("urls: {hosts: example.com}", "https://example.com.evil.org/x", False),
+        ("urls: {hosts: example.com}", r"http://evil.net\@example.com/", False),
+        ("urls: {hosts: example.com}", r"http://example.com\x", True),
         ("urls: {schemes: https}", "http://example.com", False),
         ("citations", "As said [1], and [2].", True),
         ("citations", "As said [3].", False),

@@ -434,6 +434,31 @@ def test_lines_that_stand_twice_do_not_hide_those_that_are_missing(
     assert is_right(tmp_path / "run")
 
 
+def test_a_request_with_two_different_replies_is_asked_again(
+    tmp_path: Path, batches: BatchProvider
+) -> None:
+    """The first of the two counted, whichever it was."""
+    download = batches._download
+
+    async def mixed(request: Any, data: bytes) -> Any:
+        lines = [json.loads(line) for line in data.splitlines()]
+        if len(batches.batches) == 1:
+            # the replies to the first and to the last row, once more under each other's id
+            ends = lines[0], lines[-1]
+            swapped = [
+                {**line, "custom_id": other["custom_id"]} for line, other in (ends, reversed(ends))
+            ]
+            lines = [*swapped, *lines]
+        return await download(
+            request, b"".join(json.dumps(line).encode() + b"\n" for line in lines)
+        )
+
+    batches._download = mixed  # type: ignore[method-assign]
+    judged(eval_run(tmp_path, batches), ALL_IN_BATCHES)
+    assert sizes(batches) == [6, 2]
+    assert is_right(tmp_path / "run")
+
+
 def test_replies_that_stay_missing_are_asked_again_and_that_is_said(
     tmp_path: Path, batches: BatchProvider
 ) -> None:

@@ -405,6 +405,8 @@ class Urls(Check):
 
     def _problem(self, url: str) -> Message | None:
         address = url if "://" in url else f"https://{url}"
+        # browsers read a backslash as a slash: http://other.net\\@example.com leads to other.net
+        address = address.replace("\\", "/")
         try:
             parts = urlsplit(address)
             host, _ = parts.hostname or "", parts.port

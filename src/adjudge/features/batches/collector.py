@@ -15,11 +15,14 @@ from adjudge.core.gateway.layers.account import plausible_usage
 from adjudge.core.gateway.layers.budget import OpenBudget
 from adjudge.core.ledger.pending import Batch
 from adjudge.core.reading.typed_json import read_as
+from adjudge.errors import Unavailable
 from adjudge.features.batches.ledger import BatchBallot, BatchTable, RequestState
 from adjudge.features.batches.providers.api import BatchAnswer, error_data
 from adjudge.features.batches.request_file import parsed_id
+from adjudge.messages import Message
 
 COMMIT_EVERY = 500
+_TWO_ANSWERS = Message("the batch gave two different answers to this request")
 Key = tuple[bytes, bytes]
 """A ballot and one of its requests."""
 
@@ -35,6 +38,7 @@ class Collector:
         self, batch: Batch, model: str, lines: Iterable[BatchAnswer], asked: int
     ) -> set[Key]:
         """Store the outcome of each request, in any order; stored outcomes are not overwritten.
+        A request with two different replies is asked again: nobody knows which one is its own.
 
         Return the keys of the requests with replies, so a repeated reply counts once. ``asked``:
         approximate prompt size in bytes.
@@ -70,8 +74,14 @@ class Collector:
         asked: int,
     ) -> BatchBallot | None:
         ballot = self._find_ballot(line)
-        if ballot is None or (ballot.ballot, ballot.request) in waiting:
+        if ballot is None:
             return None
+        ballot = waiting.get((ballot.ballot, ballot.request), ballot)
+        is_own = ballot.batch == batch.id
+        if is_own and line.reply is not None and _has_another_reply(ballot, line.reply):
+            self._budget.collect(model, plausible_usage(line.reply, asked).in_batch())
+            why = json.dumps(error_data(Unavailable(_TWO_ANSWERS)))
+            return replace(ballot, state=RequestState.RETRY, reply=why)
         if ballot.state is not RequestState.SENT:
             if ballot.batch != batch.id and line.reply:  # sent twice, and paid for twice
                 self._budget.collect(model, plausible_usage(line.reply, asked).in_batch())
@@ -94,6 +104,12 @@ class Collector:
         if waiting:
             await self._table.answer(waiting.values(), self._budget.account.to_dict())
             waiting.clear()
+
+
+def _has_another_reply(ballot: BatchBallot, reply: Reply) -> bool:
+    """Return True if the request has a reply, and it is not this one."""
+    is_answered = ballot.state is RequestState.ANSWERED
+    return is_answered and reply_from(json.loads(ballot.reply or "{}")).text != reply.text
 
 
 def _reply_data(reply: Reply) -> JsonDict:
