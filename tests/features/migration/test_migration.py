@@ -529,3 +529,24 @@ def test_limits_of_a_table_and_commas_between_quotes(tmp_path: Path) -> None:
         {"contains": {"any": ["no, sorry", "no"], "case": True}},
         {"equals": "five(5)"},
     ]
+
+
+def test_settings_of_ragas_metrics_are_mapped_or_reported(tmp_path: Path) -> None:
+    path = write(
+        tmp_path,
+        "ra.py",
+        "from ragas import evaluate\n"
+        "from ragas.metrics import AspectCritic, FactualCorrectness\n"
+        "from datasets import Dataset\n"
+        'rows = {"question": ["q"], "answer": ["a"], "ground_truth": ["g"]}\n'
+        "ds = Dataset.from_dict(rows)\n"
+        'one = AspectCritic(name="harm", definition="Does it harm?", strictness=5)\n'
+        'evaluate(ds, metrics=[one, FactualCorrectness(mode="recall", atomicity="high")])\n',
+    )
+    done = convert(path, tmp_path)
+    assert "FactualCorrectness.mode: has no counterpart" in done.stdout
+    assert "FactualCorrectness.atomicity: has no counterpart" in done.stdout
+    assert "strictness" not in done.stdout
+    assert (
+        next(each for each in eval_in(tmp_path)["judges"] if each["kind"] == "aspect")["votes"] == 5
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -234,3 +235,21 @@ def test_another_judge_leaves_not_worse_than_open(tmp_path: Path) -> None:
     assert "would pass with a margin" not in gate.sentence()
     (unchanged,) = paired_gates(setup, tmp_path / "same")
     assert (unchanged.unchanged, unchanged.verdict) == (True, "holds")
+
+
+def test_not_worse_than_of_the_response_that_no_bar_names_is_open(tmp_path: Path) -> None:
+    """The new response gets better, so the win rate of the old one falls."""
+    for run, better in (("before", "A"), ("after", "B")):
+        rows = [PairwiseInstance(responses=["old", f"{run} {n}"], id=f"r{n}") for n in range(10)]
+        judge = PairwiseJudge(model("one", better), check_positional_bias=False)
+        judge.evaluate(rows, Criteria("better", "Which is better?"), run=tmp_path / run)
+    before = str(tmp_path / "before")
+    setup = Setup(against=before, against_place=before)
+    (gate,) = paired_gates(setup, tmp_path / "after")
+    assert gate.verdict == "failed"
+    first, second = "response 1", "response 2"
+    for name, verdict in ((first, "failed"), (second, "inconclusive")):
+        named = replace(setup, bars=(Bar("PairwiseJudge", 0.5, name),))
+        (gate,) = paired_gates(named, tmp_path / "after")
+        assert gate.verdict == verdict
+    assert f"list {second} first" in gate.sentence()

@@ -83,6 +83,9 @@ _CLASSES: Mapping[str, str] = {
     "AnswerCorrectness": "answer_correctness",
 }
 _ASPECT = ("AspectCritic", "AspectCritique")
+_READ_OF_ASPECT = ("definition", "strictness")
+_HARMLESS = ("name", "llm", "embeddings")
+"""Settings that change what a metric is called, or which model it asks, which is named once."""
 _WITHOUT_NAMES = ("faithfulness", "answer_relevancy", "context_precision", "context_recall")
 """The metrics of ``evaluate`` without metrics."""
 _FROM_FILE = ("from_csv", "from_json", "read_csv", "read_json", "from_jsonl", "load_dataset")
@@ -271,12 +274,25 @@ class _Reader:
                 self._add_metric(metric.lineno, name, rag)
             else:
                 self.made.leave(metric.lineno, name or "metric", Message("has no counterpart"))
+                continue
+            if metric is not call:  # the call names no metrics: these are the default ones
+                self._leave_settings_of(metric)
         if any(rag.values()):
             judge: JsonDict = {"kind": "rag", "name": "rag"}
             judge["dimensions"] = rag["dimensions"] or "none"
             if rag["measures"]:
                 judge["measures"] = rag["measures"]
             self.made.judges.append(judge)
+
+    def _leave_settings_of(self, metric: ast.expr) -> None:
+        """Report the settings of a metric that are not mapped."""
+        if not isinstance(metric, ast.Call):
+            return
+        read = (*_HARMLESS, *(_READ_OF_ASPECT if called(metric) in _ASPECT else ()))
+        for keyword in metric.keywords:
+            if keyword.arg and keyword.arg not in read:
+                left_out = f"{called(metric)}.{keyword.arg}"
+                self.made.leave(keyword.value.lineno, left_out, Message("has no counterpart"))
 
     def _add_metric(self, line: int, name: str, rag: dict[str, list[str]]) -> None:
         setting, value, needed, difference = _METRICS[name]
@@ -305,7 +321,18 @@ class _Reader:
             self.made.leave(metric.lineno, called(metric), reason)
             return
         criterion = {"name": slug(name), "description": definition.strip()}
-        self.made.judges.append({"kind": "aspect", "name": slug(name), "criteria": [criterion]})
+        judge: JsonDict = {"kind": "aspect", "name": slug(name), "criteria": [criterion]}
+        given = argument(metric, "strictness")
+        try:
+            votes = scope.literal(given) if given is not None else 1
+        except NotLiteralError:
+            votes = None
+        if isinstance(votes, int) and votes >= 1:
+            judge |= {"votes": votes} if votes > 1 else {}
+        else:
+            left_out = f"{called(metric)}.strictness"
+            self.made.leave(metric.lineno, left_out, Message("is not a literal"))
+        self.made.judges.append(judge)
         self.made.mapped += 1
 
 

@@ -101,6 +101,8 @@ def paired_gates(setup: Setup, folder: Path) -> Iterator[GateResult]:
     )
     for comparison, upper in zip(compared, limits, strict=True):
         gate = _gate(comparison, setup.against, setup.margin, upper, len(compared), unread)
+        if comparison.system and (reason := _another_is_guarded(setup, comparison)):
+            gate = replace(gate, value=None, lower=-1.0, upper=1.0, sure=False, reason=reason)
         yield replace(
             gate,
             cluster=setup.cluster,
@@ -114,6 +116,21 @@ def paired_gates(setup: Setup, folder: Path) -> Iterator[GateResult]:
     for judge, criteria, system in added if is_cut else ():
         gate = _undecided_gate(setup, level, judge, criteria)
         yield replace(gate, system=system, baseline_stopped=True)
+
+
+def _another_is_guarded(setup: Setup, comparison: RunComparison) -> Message | None:
+    """Return why a win rate does not decide: the bars of its judge are for the other response,
+    whose win rate falls if this one rises.
+    """
+    named = {bar.name for bar in setup.bars if bar.judge == comparison.judge and bar.name}
+    if not named or comparison.system in named:
+        return None
+    return Message(
+        "{first} comes first, so the win rate of {first} would be compared, but fail_under is "
+        "about {other}: list {other} first",
+        first=comparison.system,
+        other=", ".join(sorted(named)),
+    )
 
 
 def compared_with_baseline(
