@@ -30,7 +30,7 @@ from adjudge.core.gateway.layers.budget import Budget, caller
 from adjudge.core.gateway.opener import OpenModel
 from adjudge.core.judges.companions import JudgeWithCriteria, with_companions
 from adjudge.core.ledger.file import holds_run
-from adjudge.errors import RunError, SetupError
+from adjudge.errors import ModelUnusable, RunError, SetupError
 from adjudge.messages import Message
 from adjudge.runs.earlier_judgments import EarlierJudgments, is_repeated
 from adjudge.runs.eval_file import EvalFile
@@ -131,6 +131,8 @@ class OpinionsKept:
     failed_calls: int
     lost: Spent
     """Like those of ``JudgmentDone``."""
+    stopped: str = ""
+    """The reason why no further opinion was asked for; empty if all were."""
 
 
 class BackendNews:
@@ -344,15 +346,21 @@ async def _execute(
 
 
 async def _explain(explaining: Explaining, run: OpenRun, listen: Listen) -> None:
-    """Ask for second opinions within the same run and budget."""
-    await explaining.ask(
-        run,
-        run.ledger.path.parent,
-        lambda: listen(OpinionsAsked(explaining.model.name)),
-        lambda vote: listen(VoteCast(vote)),
-    )
+    """Ask for second opinions within the same run and budget. They decide nothing, so the run goes
+    on without those of a model that cannot be used.
+    """
+    stopped = ""
+    try:
+        await explaining.ask(
+            run,
+            run.ledger.path.parent,
+            lambda: listen(OpinionsAsked(explaining.model.name)),
+            lambda vote: listen(VoteCast(vote)),
+        )
+    except ModelUnusable as error:
+        stopped = str(error)
     account = run.open_budget.account
-    listen(OpinionsKept(account.failed, account.lost))
+    listen(OpinionsKept(account.failed, account.lost, stopped))
 
 
 def _asked_beside(plan: Plan, ready: ReadyJudge) -> list[JudgeWithCriteria]:

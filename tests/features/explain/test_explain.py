@@ -219,3 +219,18 @@ def test_a_link_next_to_the_run_is_not_written_through(
         api.explain_run(run, model)
     assert prompts == [] and [*elsewhere.iterdir()] == []
     assert api.explain_run(run, model, folder=elsewhere).opinions
+
+
+def test_a_model_that_cannot_be_reached_changes_no_gate(tmp_path: Path) -> None:
+    """The run ended with an error and without its gate, though every row was judged."""
+    (tmp_path / "rows.csv").write_text("id,answer\nr1,fine\n")
+    (tmp_path / "eval.yaml").write_text(
+        "data: rows.csv\nmodels: scripted/FAIL\n"
+        "explain: {model: 'http://127.0.0.1:9/v1#writer'}\n"
+        "judges: [{kind: aspect, name: kind, criteria: It is kind.}]\n"
+        "gates: {fail_under: 0.7}\n"
+    )
+    done = adjudge("run", "eval.yaml", "-q", "--trust", "--no-cache", cwd=tmp_path)
+    assert done.returncode == 4, done.stderr
+    assert "second opinions stopped" in done.stdout
+    assert "Gate failed" in done.stderr

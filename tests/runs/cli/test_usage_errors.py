@@ -76,6 +76,10 @@ def folder(tmp_path: Path) -> Path:
             "'=0.5' has no name before =",
         ),
         (
+            ["check", "x", "--criterion", "c", "--fail-under", "c=0.9", "--fail-under", "c=0.5"],
+            "--fail-under is given twice for c, with 0.9 and 0.5: leave one out",
+        ),
+        (
             ["run", "eval.yaml", "--not-worse-than", "one", "--margin", "nan"],
             "Invalid value for '--margin': a number is expected, not nan",
         ),

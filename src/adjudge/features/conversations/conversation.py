@@ -59,7 +59,8 @@ END_WORDS: Mapping[End, Message] = {
     "user failed": Message("the simulated user's model gave no answer"),
     "application failed": Message("the application gave no answer"),
     "in flight": Message(
-        "the run was stopped while a message was on its way; sending it again could act twice"
+        "a message was sent and its answer is unknown, because the run was stopped or the "
+        "application failed; sending it again could act twice"
     ),
     "unknown": Message("the record does not say why the conversation ended"),
 }

@@ -418,8 +418,19 @@ def _bars(
     given: Sequence[tuple[str, float]],
 ) -> FailUnder | None:
     """Return a single bar without a name as a number, other bars as pairs, and None if there are
-    none.
+    none. Two different bars of a name are refused.
     """
+    named: dict[str, float] = {}
+    for name, number in given:
+        if named.setdefault(name, number) != number:
+            raise click.UsageError(
+                Message(
+                    "--fail-under is given twice for {name}, with {one} and {two}: leave one out",
+                    name=name or Message("every criterion"),
+                    one=named[name],
+                    two=number,
+                )
+            )
     return given[0][1] if len(given) == 1 and not given[0][0] else tuple(given) or None
 
 

@@ -154,6 +154,10 @@ class RunOutcome:
             case OpinionsKept():
                 self._count_again()
                 self._tally.failed_calls, self._lost = event.failed_calls, event.lost
+                if event.stopped:
+                    note = Message("second opinions stopped: {reason}", reason=event.stopped)
+                    setup = self._tally.setup
+                    self._tally.setup = replace(setup, notes=(*setup.notes, note))
             case VoteCast():
                 self.asked += 1
             case BadRow():
