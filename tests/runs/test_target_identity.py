@@ -235,7 +235,7 @@ def test_answers_of_an_earlier_version_are_not_taken_and_it_says_so(folder: Path
 def make_old(run: Path) -> None:
     """Give the run's target the identity that adjudge 1.2 stored: without a body and paths."""
     with connect(run / "ledger.sqlite") as ledger:
-        configuration = read_meta(ledger)["configuration"]
+        configuration = json.loads(json.dumps(read_meta(ledger)["configuration"]))
         for judge in configuration["judges"].values():
             for target in judge["target"]:
                 target["identity"] = target["identity"].partition(" {")[0]
