@@ -17,9 +17,9 @@ from adjudge.core.domain.json_types import JsonDict, JsonObject
 from adjudge.core.domain.judge_configuration import OptionScores
 from adjudge.core.domain.numbers import number_of
 from adjudge.core.domain.record import JudgmentRecord
-from adjudge.core.domain.repetition import PART_OF, ROW, TASK, TRIAL, TURN
+from adjudge.core.domain.repetition import PART_OF, REPEAT, ROW, TASK, TRIAL, TURN
 from adjudge.runs.folder import run_facts
-from adjudge.runs.results.repeats import REPEAT, SYSTEM
+from adjudge.runs.results.repeats import SYSTEM
 
 JUDGE, CRITERION, MODELS = "judge", "criteria", "models"
 OPTION_SCORES, SCALE, LESS_IS_BETTER = "option_scores", "scale", "less_is_better"

@@ -9,7 +9,7 @@ from pathlib import Path
 from adjudge.core.domain.json_types import JsonDict, JsonObject
 from adjudge.core.domain.label import Label
 from adjudge.core.domain.record import JudgmentRecord
-from adjudge.core.domain.repetition import asked_row
+from adjudge.core.domain.repetition import REPEAT, asked_row
 from adjudge.runs.exporters.exported import (
     AgreedLabels,
     Exported,
@@ -29,7 +29,6 @@ from adjudge.runs.exporters.judgment_metadata import (
 )
 from adjudge.runs.folder import records_of
 from adjudge.runs.pass_scale import Ends, passed, says_pass
-from adjudge.runs.results.repeats import REPEAT
 from adjudge.trust.labels.scales import ends_by_judge
 
 ANSWER = "answer"
