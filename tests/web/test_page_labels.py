@@ -177,6 +177,18 @@ def test_verdicts_seen_elsewhere_are_not_blind_either(page: Page, root: Path, ad
         assert work["seen"] == is_shown
 
 
+def test_a_verdict_on_the_same_text_in_another_run_is_not_blind_either(
+    page: Page, root: Path
+) -> None:
+    judged(root / "later", [f"text {number}" for number in range(3)], lambda _: "PASS")
+    assert page.get(f"{page.run('later')}/row/1").status == 200
+    address = desk(page)
+    for _ in range(6):
+        work = page.data(address)["work"]
+        assert work["seen"] == (work["row"]["id"] == "r0")
+        press(page, address, do="answer", row=work["row"]["identity"], choice="PASS")
+
+
 def test_one_verdict_marks_copies_of_the_row_and_its_other_criteria(tmp_path: Path) -> None:
     judged(tmp_path / "copies", ["twice", "once", "twice"], lambda _: "PASS")
     with served(tmp_path) as page:

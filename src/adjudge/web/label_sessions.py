@@ -33,8 +33,8 @@ class LabelSessions:
 
     def __init__(self) -> None:
         self._open: dict[tuple[str, str | None, Annotator], Labelling] = {}
-        self._seen: dict[tuple[str, str], set[str]] = {}
-        """The rows of a run whose verdicts a person has seen, by their content."""
+        self._seen: dict[str, set[str]] = {}
+        """The rows whose verdicts a person has seen, by their content."""
         self._drawn: dict[tuple[str, str, Queue, int, str], tuple[Hashable, DrawnRows]] = {}
         """The rows of a queue, and of which ledger: the same for all annotators."""
         self._last: dict[tuple[str, str | None, Annotator], ShownRow] = {}
@@ -89,19 +89,19 @@ class LabelSessions:
         """Return the last labelled row, whose verdict may be revealed; None if there is none."""
         return self._last.get((place.id, criteria, who))
 
-    def mark_seen(self, place: RunPlace, *identities: str) -> None:
+    def mark_seen(self, *identities: str) -> None:
         """Note that verdicts on rows with these identities were shown to the sender of the request.
 
-        Identities are those of the texts, so the verdict on one copy of a row, or by one of several
-        criteria, marks them all: pages of a row show these, too.
+        Identities are those of the texts, so the verdict on one copy of a row, in whichever run, or
+        by one of several criteria, marks them all: pages of a row show these, too.
         """
-        self._seen.setdefault((place.id, PERSON.get().user), set()).update(identities)
+        self._seen.setdefault(PERSON.get().user, set()).update(identities)
 
-    def seen_rows(self, place: RunPlace) -> set[str]:
+    def seen_rows(self) -> set[str]:
         """Return the identities of rows whose verdicts the current user has seen since the server
         started.
         """
-        return self._seen.get((place.id, PERSON.get().user), set())
+        return self._seen.get(PERSON.get().user, set())
 
 
 def _leave_latest(sessions: dict[Any, Any]) -> None:

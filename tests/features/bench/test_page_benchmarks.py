@@ -94,6 +94,20 @@ def test_disagreements_lead_to_their_rows(page: Page, root: Path) -> None:
     assert page.get(f"/run/{run}/row/{row['row']}").status == 200
 
 
+def test_rows_with_a_disagreement_are_no_longer_labelled_blind(root: Path) -> None:
+    (judge,) = benchmark_of(root / "one").judges
+    differing = {row.identity for row in judge.disagreements}
+    with served(root) as page:
+        run = page.run("one")
+        query = urlencode({"judge": judge.judge, "criteria": judge.criteria})
+        assert page.get(f"/benchmarks/{run.removeprefix('/run/')}?{query}").status == 200
+        address, seen = f"{run}/label?annotator=eve&count=60", {}
+        while row := page.data(address)["work"]["row"]:
+            seen[row["identity"]] = page.data(address)["work"]["seen"]
+            page.post(address, do="answer", row=row["identity"], choice="PASS")
+        assert {identity for identity, is_seen in seen.items() if is_seen} == differing
+
+
 def test_what_is_not_there_is_refused_in_words(page: Page) -> None:
     run = page.run("one").removeprefix("/run/")
     assert page.get("/benchmarks?group=x").status == 400

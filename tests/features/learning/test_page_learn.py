@@ -9,6 +9,7 @@ import pytest
 
 from adjudge import DirectJudge, Instance
 from adjudge.core.domain.criteria import yes_no_criteria
+from adjudge.core.domain.instance import identity_of
 from adjudge.core.domain.label import Label
 from adjudge.trust.labels.store import LabelStore
 from support.page import Page, served
@@ -46,10 +47,24 @@ def test_mistakes_are_links_to_their_rows(page: Page, tmp_path: Path) -> None:
     assert criterion["mistakes"][0] == {
         "row": 59,
         "name": "59",
+        "identity": identity_of({"response": text_of(58)}),
         "text": text_of(58),
         "people": "No",
     }
     assert "/row/59" in page.get(f"{page.run('run')}/learn?wait=1").text
+
+
+def test_who_saw_a_mistake_does_not_label_its_row_blind(page: Page, tmp_path: Path) -> None:
+    label_rows(tmp_path / "run", 58)
+    LabelStore(tmp_path / "run").add(label_of(58, "No"))  # a ship
+    (criterion,) = page.data(f"{page.run('run')}/learn?wait=1")["criteria"]
+    shown = {mistake["identity"] for mistake in criterion["mistakes"]}
+    address = f"{page.run('run')}/label?annotator=eve&count=60"
+    for _ in range(60):
+        work = page.data(address)["work"]
+        assert work["seen"] == (work["row"]["identity"] in shown)
+        page.post(address, do="answer", row=work["row"]["identity"], choice="Yes")
+    assert shown
 
 
 @pytest.fixture

@@ -39,6 +39,7 @@ from support.playground import (
     sent,
     verdict,
 )
+from support.trust import population, run_of
 
 
 def test_votes_come_with_agreement_kappa_and_a_confusion_table(play: Page) -> None:
@@ -475,6 +476,24 @@ def test_rows_without_labels_are_compared_with_what_the_run_said(
             [*direct(ROWS), ("run", play.run("labelled").removeprefix("/run/"))],
         )
         assert "rename the options to match" in other.json()["message"]
+
+
+def test_who_judged_a_row_in_the_form_does_not_label_it_blind(
+    model_server: FakeProvider, tmp_path: Path
+) -> None:
+    run_of(tmp_path / "runs" / "dates", population(5))
+    with served(tmp_path / "runs", home=tmp_path, models=[MODEL]) as play:
+        address = f"{play.run('dates')}/label?annotator=eve"
+        first = play.data(address)["work"]
+        assert not first["seen"]
+        text = first["row"]["fields"][0]["text"]
+        judged(play, direct([(text, ""), ("another text", "")], ("model", MODEL)))
+        assert play.data(address)["work"]["seen"]
+        play.post(address, do="answer", row=first["row"]["identity"], choice="PASS")
+        assert not play.data(address)["work"]["seen"]
+        assert [one.judge_visible for one in LabelStore(tmp_path / "runs/dates").current()] == [
+            True
+        ]
 
 
 def test_a_row_of_a_run_opens_as_an_instance_with_its_criteria(runs: Path, tmp_path: Path) -> None:

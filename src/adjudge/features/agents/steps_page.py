@@ -103,7 +103,7 @@ def show(request: Request) -> Response:
 def steps_data(site: Site, request: Request, steps_place: StepsPlace, start: int = 0) -> JsonDict:
     """Return a rendered window of the steps, with links to the others."""
     root, language = request.scope["root_path"], site.language_of(request)
-    site.sessions.mark_seen(steps_place.place, _identity_of(steps_place))
+    site.sessions.mark_seen(_identity_of(steps_place))
     steps, counts = steps_place.steps.window(start, WINDOW), steps_place.steps.counts
     remaining = len(steps_place.steps) - start - len(steps)
     frame = StepsFrame(
@@ -191,7 +191,7 @@ def show_step(request: Request) -> Response:
         raise HTTPException(404, Message("there is no step {number}", number=number))
     step = steps_place.steps.at(at)
     root, language = request.scope["root_path"], site.language_of(request)
-    site.sessions.mark_seen(steps_place.place, _identity_of(steps_place))
+    site.sessions.mark_seen(_identity_of(steps_place))
     frame = StepsFrame(
         marks=_marks(steps_place), counts=steps_place.steps.counts, longest=LONGEST_STEP
     )
@@ -316,7 +316,7 @@ def show_beside(request: Request) -> Response:
 
 def _side(request: Request, steps_place: StepsPlace, prefix: str, start: int) -> JsonDict:
     site, root = site_of(request), request.scope["root_path"]
-    site.sessions.mark_seen(steps_place.place, _identity_of(steps_place))
+    site.sessions.mark_seen(_identity_of(steps_place))
     steps = steps_place.steps.window(start, WINDOW)
     frame = StepsFrame(
         marks=_marks(steps_place),

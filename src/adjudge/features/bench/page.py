@@ -108,6 +108,8 @@ def show(request: Request) -> Response:
     pair = query.get("said", "")
     pairs = Counter((str(row.said), str(row.truth)) for row in bench_judge.disagreements)
     rows = [row for row in bench_judge.disagreements if pair in ("", f"{row.said}→{row.truth}")]
+    shown = rows[:_SHOWN]
+    site.sessions.mark_seen(*(row.identity for row in shown))
     data = {
         "run": place.link,
         "judge": _line(place, bench_judge, ""),
@@ -124,7 +126,7 @@ def show(request: Request) -> Response:
                 "labels": {person: str(answer) for person, answer in row.answers.items()},
                 "explanation": begins(row.explanation),
             }
-            for row in rows[:_SHOWN]
+            for row in shown
         ],
     }
     return site.answer(request, "bench/benchmark.html.jinja", data)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from adjudge.core.domain.json_types import JsonDict
+from adjudge.core.domain.json_types import JsonDict, objects_in
 from adjudge.core.ledger.file import holds_labels
 from adjudge.core.prompts.renderer import shown_fields
 from adjudge.errors import AdjudgeError
@@ -35,8 +35,16 @@ def show(request: Request) -> Response:
     if site.must_wait(request, place, "learn"):
         return site.answer_first(request, {"title": Message("Teach a local judge")})
     criteria = site.library.get_or_compute(place, "learn", lambda: _criteria(place))
+    # the mistakes show rows with people's answers, which the learned judge contradicts
+    site.sessions.mark_seen(*_shown_rows(criteria))
     data = {"run": place.link, "criteria": criteria, "fewest": FEWEST}
     return site.answer(request, "learning/learn.html.jinja", data)
+
+
+def _shown_rows(criteria: Sequence[JsonDict]) -> Iterator[str]:
+    for one in criteria:
+        for mistake in objects_in(one.get("mistakes")):
+            yield str(mistake["identity"])
 
 
 def labelled_rows_by_criterion(place: RunPlace) -> dict[str, int]:
@@ -95,6 +103,7 @@ def _figures(place: RunPlace, name: str) -> JsonDict:
             {
                 "row": example.row,
                 "name": example.name,
+                "identity": example.identity,
                 "text": _judged_text(example),
                 "people": example.answer,
             }

@@ -14,6 +14,7 @@ from starlette.responses import Response, StreamingResponse
 
 from adjudge.core.catalog import criteria as catalog
 from adjudge.core.catalog.lint import lint
+from adjudge.core.domain.instance import identity_of
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.gateway.opener import open_model
 from adjudge.core.ledger.file import holds_labels
@@ -366,6 +367,8 @@ def judge(request: Request, form: Form) -> Response:
         models,
         written=[draft.rows[place].written for place in draft.filled_places()],
     )
+    # the rows may be those of a run that people label
+    site.sessions.mark_seen(*(identity_of(row.fields) for row in case.rows))
     # Answers from the cache are there at once, so the first page already shows them.
     trial.wait(_LOOK)
     return trial_answer(request, trial, draft)

@@ -42,8 +42,8 @@ class RowsToTry:
     case: TestCase
     before: Mapping[int, str]
     """Row → what the run's judge said of it."""
-    seen: frozenset[str]
-    """Identities of the rows in ``before``."""
+    identities: tuple[str, ...]
+    """Identities of the rows, as the run stores them."""
 
 
 def rows_to_try(folder: Path, case: TestCase, count: int) -> RowsToTry:
@@ -81,7 +81,7 @@ def rows_to_try(folder: Path, case: TestCase, count: int) -> RowsToTry:
         for place, identity in enumerate(identities)
         if identity in verdicts
     }
-    return RowsToTry(replace(case, rows=rows), earlier_verdicts, frozenset(verdicts))
+    return RowsToTry(replace(case, rows=rows), earlier_verdicts, tuple(identities))
 
 
 def case_of_rows(

@@ -26,8 +26,7 @@ def try_rows(request: Request, form: Form) -> Response:
     trial = trials_of(site).start(
         sample.case, models_of(site, case), before=sample.before, source=place.name
     )
-    # the trial shows what the run's judge said of each row
-    site.sessions.mark_seen(place, *sample.seen)
+    site.sessions.mark_seen(*sample.identities)
     trial.wait(_FEW)
     return trial_answer(request, trial)
 

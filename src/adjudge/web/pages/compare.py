@@ -236,9 +236,7 @@ def _with_texts(
                 None if row is None else _row_texts(ledger, row, by, judged)
                 for ledger, row in ((ledger_a, pair.a), (ledger_b, pair.b))
             )
-            for run, texts in ((run_a, a), (run_b, b)):
-                if texts is not None:
-                    site.sessions.mark_seen(run, texts.identity)
+            site.sessions.mark_seen(*(texts.identity for texts in (a, b) if texts is not None))
             yield pair, (a, b)
 
 

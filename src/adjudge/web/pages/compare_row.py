@@ -29,8 +29,7 @@ def show(request: Request) -> Response:
     if not 2 <= len(cells) <= MOST_RUNS:
         raise SetupError("there is no such row: follow a link in the comparison")
     judgments = [_find_judgment(site.library, cell) for cell in cells]
-    for place, record in judgments:
-        site.sessions.mark_seen(place, record.identity)
+    site.sessions.mark_seen(*(record.identity for _, record in judgments))
     base, labels = judgments[0][1], labels_in(*(place for place, _ in judgments))
     data = {
         "neighbours": _neighbours(site, request.query_params, [place for place, _ in judgments]),

@@ -124,7 +124,7 @@ def _act(site: Site, desk: _Desk, work: Labelling, form: QueryParams) -> Message
         site.sessions.set_last(*desk, None)
         return (
             Message("Undone.")
-            if work.undo(site.sessions.seen_rows(desk.place))
+            if work.undo(site.sessions.seen_rows())
             else Message("There is nothing to undo.")
         )
     row = work.next()
@@ -132,7 +132,7 @@ def _act(site: Site, desk: _Desk, work: Labelling, form: QueryParams) -> Message
         # compared with the row of the form, so a second tab cannot label a row it does not show
         return Message("That row was labelled in another tab: this is the next one.")
     remark = form.get("note", "").strip()
-    judge_visible = row.queued.identity in site.sessions.seen_rows(desk.place)
+    judge_visible = row.queued.identity in site.sessions.seen_rows()
     step = whole(fault) if (fault := form.get("fault", "")) else None
     if form.get("do") == "skip":
         work.skip(row, remark)
@@ -195,7 +195,7 @@ def _row_part(
     """Return the visible data of a row; empty values if there is no row."""
     other_labels = _others(work, row) if row and work.queue == "conflicts" else []
     quotes = set(quoted_in([label["note"] for label in other_labels]))
-    seen_rows = site_of(request).sessions.seen_rows(desk.place)
+    seen_rows = site_of(request).sessions.seen_rows()
     return {
         "row": row
         and {

@@ -213,7 +213,7 @@ class _OutputPage:
         if not judgments:
             return None
         record = judgments[0]
-        self._site.sessions.mark_seen(place, record.identity)
+        self._site.sessions.mark_seen(record.identity)
         judged = self._judged(place, record.judge)
         others = [name for name in record.fields if name not in (judged, *hidden_fields(record))]
         question = "user_input" if "user_input" in others else next(iter(others), "")

@@ -86,7 +86,7 @@ def show(request: Request) -> Response:
     row, in_full = request.path_params["row"], query.get("whole") == "1"
     record = row_record(place, judge, row)
     if "ahead" not in query:  # whoever has a row fetched ahead has not seen it yet
-        site.sessions.mark_seen(place, record.identity)
+        site.sessions.mark_seen(record.identity)
     if "seen" in query:
         return Response(status_code=204)
     data = {

@@ -39,7 +39,7 @@ def show(request: Request) -> Response:
     record = row_record(place, judge, row)
     other_runs = [run for run in site.library.scan() if run != place][:_MOST_RUNS]
     other_run = site.library.find(query["other"]) if query.get("other") else None
-    site.sessions.mark_seen(place, record.identity)
+    site.sessions.mark_seen(record.identity)
     data = {
         "run": place.link,
         "judge": judge,
@@ -85,7 +85,7 @@ def _against(site: Site, record: JudgmentRecord, other: RunPlace) -> JsonDict:
     match = _same_row(record, other)
     if match is None:
         return {"name": other.name, "found": None}
-    site.sessions.mark_seen(other, match.identity)
+    site.sessions.mark_seen(match.identity)
     return {
         "name": other.name,
         "id": other.id,

@@ -167,7 +167,7 @@ def show(request: Request) -> Response:
     row_number = None if part else _number(query, "row")
     record = None if row_number is None else row_record(place, judge, int(row_number))
     if record is not None:
-        site.sessions.mark_seen(place, record.identity)
+        site.sessions.mark_seen(record.identity)
     is_counted = not part and not is_large(place) and not gates_would_wait(site.library, place)
     data: JsonDict = {
         **_state_data(site, place, listed.facts),
