@@ -202,6 +202,23 @@ def test_many_texts_are_matched_a_part_at_a_time(
         assert {*_ids(page, run, where, f"&sort={sort}")} == {f"r{n}" for n in wanted}
 
 
+def test_a_list_whose_rows_take_too_long_to_count_is_shown_without_their_number(
+    page: Page, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The list looks at its first rows alone: a slow text may come later."""
+
+    def rows_of(*_: object) -> None:
+        raise WrongCondition(0, 8, "it takes too long")
+
+    monkeypatch.setattr("adjudge.web.pages.run.rows_of", rows_of)
+    run, where = page.run("two"), quote("response ~ /text [0-4]/")
+    answer = page.get(f"{run}?where={where}", accept="application/json")
+    assert (answer.status, answer.json()["matching"]) == (200, None)
+    assert answer.json()["rows"]
+    counted = page.get(f"{run}/count?where={where}", accept="application/json")
+    assert (counted.status, counted.json()["matching"]) == (200, None)
+
+
 def test_a_pattern_that_cannot_be_read_or_takes_too_long_is_said_at_its_place(
     page: Page, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -108,6 +108,50 @@ def test_the_bar_is_a_tick_on_the_interval(page: Page) -> None:
     assert 'class="gate"' not in page.get(page.run("plain")).text
 
 
+def test_the_worst_gate_is_shown_and_the_others_are_folded(tmp_path: Path) -> None:
+    with FakeProvider() as provider, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OPENAI_API_KEY", KEY)
+        url = provider.base_url("openai")
+        _run(tmp_path, url, "good", "{}", 15)
+        gates = "{fail_under: 0.99, max_failed: 0.5, not_worse_than: runs/good}"
+        _run(tmp_path, url, "several", gates, 5)
+    with served(tmp_path / "runs") as page:
+        found = page.data(page.run("several"))["figures"]["gates"]
+        verdicts = [gate["verdict"] for gate in found]
+        assert sorted(verdicts) == ["failed", "failed", "holds"]
+        section = page.get(page.run("several")).text.split('id="gates"')[1].split("</section>")[0]
+        first, *folded = section.split("<details>")
+        assert first.count('class="gate"') == 1 and "✗" in first
+        assert [part.split("<")[1] for part in folded] == [
+            "summary>1 more gate not passed",
+            "summary>1 gate passed",
+        ]
+        assert section.count('class="gate"') == 3
+
+
+def test_the_bar_of_a_win_rate_is_on_its_interval(tmp_path: Path) -> None:
+    rows = "".join(f"q{number},better one,other {number}\n" for number in range(12))
+    (tmp_path / "rows.csv").write_text(f"id,old,new\n{rows}")
+    (tmp_path / "code.py").write_text(
+        "import json\n\ndef ask(prompt):\n"
+        "    a, b = (prompt.rfind(word) for word in ('better one', 'other '))\n"
+        "    chosen = 'A' if a < b else 'B'\n"
+        "    return json.dumps({'explanation': 'so', 'selected_option': chosen})\n"
+    )
+    (tmp_path / "eval.yaml").write_text(
+        "data: {path: rows.csv, responses: [old, new]}\nmodels: code.py:ask\nrun: runs/pairs\n"
+        "judges: [{kind: pairwise, name: help, criteria: 'Which helps more?', "
+        "fail_under: {old: 0.4}}]\n"
+    )
+    commands.adjudge("run", "eval.yaml", "--trust", cwd=tmp_path)
+    with served(tmp_path / "runs") as page:
+        wins = page.data(page.run("pairs"))["figures"]["wins"]
+        assert wins["old"]["bar"] == 0.4
+        (listed,) = page.data("/")["runs"]
+        assert listed["judges"][0]["wins"]["old"]["bar"] == 0.4
+        assert "bar 0.4" in page.get(page.run("pairs")).text
+
+
 def test_the_list_of_runs_marks_gates(page: Page) -> None:
     gates = {run["name"]: run["gate"] for run in page.data("/")["runs"]}
     assert gates == {

@@ -9,6 +9,7 @@ from typing import cast
 
 from adjudge.core.domain.json_types import JsonDict, object_in
 from adjudge.core.domain.judge_configuration import JudgeConfiguration
+from adjudge.core.domain.judge_criterion import of_system
 from adjudge.core.ledger.columns import COLUMN, DIMENSION
 from adjudge.core.ledger.conditions import equals, quoted
 from adjudge.core.ledger.file import read_judges, read_meta
@@ -91,15 +92,14 @@ def line_with_gates(library: Library, place: RunPlace, line: JsonDict, *, wait: 
 def with_bars(
     means: Mapping[str, JsonDict], gates: Sequence[Mapping[str, object]], judge: str
 ) -> dict[str, JsonDict]:
-    """Add to each criterion's mean the bar of its gate.
+    """Add to each mean the bar of its gate.
 
-    The mean of a judge with one criterion has no name. A bar for one of several systems does not
-    apply to the overall mean.
+    The mean of a judge with one criterion and one system has no name.
     """
     bars = {
-        gate["name"]: cast(float, gate["bar"])
+        of_system(str(gate["name"]), str(gate.get("system", ""))): cast(float, gate["bar"])
         for gate in gates
-        # a bar on one system, or on one dimension of an answer, is not about the mean of all
+        # a bar on one dimension of an answer is not about the mean
         if gate["judge"] == judge and gate["is_about_mean"]
     }
     return {
@@ -107,6 +107,20 @@ def with_bars(
         if (bar := bars.get(name) if name else next(iter(bars.values()), None)) is not None
         else mean
         for name, mean in means.items()
+    }
+
+
+def with_win_bars(
+    wins: Mapping[str, JsonDict], gates: Sequence[Mapping[str, object]], judge: str
+) -> dict[str, JsonDict]:
+    """Add to each system's win rate the bar of its gate, if the judge has one criterion."""
+    bars = {
+        str(gate["name"]): gate["bar"]
+        for gate in gates
+        if gate["judge"] == judge and gate["measure"] == "win rate"
+    }
+    return {
+        name: {**rate, "bar": bars[name]} if name in bars else rate for name, rate in wins.items()
     }
 
 
@@ -141,13 +155,13 @@ def _gate_data(
     if any(dimension["name"] == gate.name for dimension in dimensions_of(configuration)):
         query["sort"] = f"{DIMENSION}{gate.name}"
     elif condition := _costing_rows(gate, is_mean=is_mean):
-        of_system = f"{equals(f'{COLUMN}system', gate.system)} and " if gate.system else ""
-        query["where"] = f"{of_system}({condition})" if of_system else condition
+        in_system = f"{equals(f'{COLUMN}system', gate.system)} and " if gate.system else ""
+        query["where"] = f"{in_system}({condition})" if in_system else condition
     else:
         query = {}
     return {
         **gate.to_dict(),
-        "is_about_mean": is_mean and not gate.system,
+        "is_about_mean": is_mean,
         "rows_query": query,
         "against_run": against if gate.measure == "difference" else None,
     }

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from adjudge.core.domain.frozen_mapping import some_of
+from adjudge.core.domain.frozen_mapping import NOTHING, some_of
 from adjudge.core.domain.json_types import JsonDict, JsonObject, JsonValue
 from adjudge.core.domain.judge_configuration import JudgeConfiguration, judges_of
 from adjudge.core.domain.judge_criterion import of_system
@@ -103,7 +103,11 @@ class JudgeCounts(NamedTuple):
 
     statuses: Mapping[str, int]
     means: Mapping[str, Mean]
-    """Criteria → the mean of its scores; of a judge with one criterion, under no name."""
+    """Criterion, and system if several answered → the mean of its scores; of a judge with one
+    criterion and one system, under no name.
+    """
+    parts: Mapping[str, tuple[str, str]] = NOTHING
+    """Name of a mean → its criterion and system; empty if it has no name."""
 
     def to_dict(self) -> JsonDict:
         return {
@@ -380,7 +384,9 @@ def _counts(place: RunPlace) -> dict[str, JudgeCounts]:
                 column=column,
             )
             counts_by_judge[judge] = JudgeCounts(
-                figures.statuses, {"": figures.mean} if figures.mean else figures.means
+                figures.statuses,
+                {"": figures.mean} if figures.mean else figures.means,
+                {} if figures.mean else figures.parts,
             )
     return counts_by_judge
 

@@ -26,7 +26,7 @@ from jinja2.utils import htmlsafe_json_dumps
 from markupsafe import Markup, escape
 
 from adjudge.core.aio.files import writing
-from adjudge.core.domain.json_types import JsonDict, JsonValue
+from adjudge.core.domain.json_types import JsonDict, JsonValue, object_in
 from adjudge.core.domain.judge_configuration import JudgeConfiguration
 from adjudge.core.domain.record import FLAGS, JudgmentRecord
 from adjudge.core.gateway.redaction import environment_secrets
@@ -291,9 +291,20 @@ def _judges(library: Library, place: RunPlace) -> Iterator[_CopiedJudge]:
         with reading(place.folder) as connection:
             together = several if are_in_turn(connection, name, several) else ()
             rows = count_rows_of(connection, name, len(together) or 1)
-        figures = figures_data(library, place, name)
+        figures = _copied_figures(figures_data(library, place, name))
         views = tuple(_views(library.root, name, configuration, together))
         yield _CopiedJudge(place, name, number, configuration, figures, rows, together, views)
+
+
+def _copied_figures(figures: JsonDict) -> JsonDict:
+    """Return figures whose links filter by the system's name, since a copy has no expressions."""
+    parts = cast("dict[str, list[str]]", figures["parts"])
+    filters = {
+        name: {**object_in(object_in(figures["filters"])[name]), "where": "", "system": system}
+        for name, (_, system) in parts.items()
+    }
+    systems = list(dict.fromkeys(system for _, system in parts.values() if system))
+    return {**figures, "filters": filters, "systems": systems}
 
 
 def _judge_files(
@@ -358,7 +369,9 @@ def _finish(
         "people": people,
         "bodies": page.rows,
         "framed": bool(page.files),
-        "columns": columns_of({}, [], is_together=bool(judge.together)),
+        "columns": columns_of(
+            {}, page.lines, judge.configuration, is_together=bool(judge.together)
+        ),
         "together": judge.together,
         "per_row": len(judge.together) or 1,
         "first": start,
@@ -411,6 +424,7 @@ def _judged_in(line: JudgmentLine, people: Mapping[int, PeopleSaid]) -> Iterator
             "people": stand and stand.stand,
             "rule": line.rule,
             "dimension": [f"{name}:{score}" for name, score in line.scores.items()],
+            "system": line.columns.get("system"),
         }
 
 

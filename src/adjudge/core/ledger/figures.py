@@ -5,12 +5,13 @@ from __future__ import annotations
 import sqlite3
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
 from adjudge.core.domain.judge_configuration import JudgeConfiguration
+from adjudge.core.domain.judge_criterion import of_system
 from adjudge.core.domain.record import KIND
 from adjudge.core.domain.repetition import PART_OF, ROW, TASK, TRIAL, Unit, clusters_of, unit_of
 from adjudge.core.ledger.codec import kind_has_bounds
@@ -29,10 +30,10 @@ _MOST_ANSWERS = 300
 
 
 class Mean(NamedTuple):
-    """The mean of scores by one criterion."""
+    """The mean of scores by one criterion, of one system if several answered."""
 
     value: float | None
-    """Over the scored rows; None only if no row has a score and all have bounds."""
+    """Over the scored rows; None if no row has a score."""
     scores: int
     interval: Interval | None
     """None for few scores, scores outside their scale, counts, rows with bounds, and so many scores
@@ -75,20 +76,22 @@ class Figures:
 
     statuses: Mapping[str, int]
     mean: Mean | None
-    """None for several criteria: a mean over them says nothing."""
+    """None for several criteria or systems: a mean over them says nothing."""
     means: Mapping[str, Mean]
-    """The mean by each of several criteria."""
+    """The mean by each of several criteria and systems, named as in reports: ``name [system]``."""
     verdicts: Mapping[str, int]
     """Verdict → count, the most frequent first."""
     histogram: list[tuple[float, float, int]]
     """(from, to, number of scores); none over several criteria."""
     order: OrderFigures | None = None
     answers: Mapping[str, list[AnswerCount]] = field(default_factory=dict)
-    """Criterion → its verdicts, the worst first."""
+    """Criterion, and system if there are several → its verdicts, the worst first."""
     dimensions: Mapping[str, list[AnswerCount]] = field(default_factory=dict)
     """Dimension of RAG answers → its scores, the lowest first."""
     rules: Mapping[str, int] = field(default_factory=dict)
     """Rule of RAG answers' composite → rows."""
+    parts: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    """Name in ``means`` and ``answers`` → its criterion and system."""
 
 
 def figures_of(
@@ -109,7 +112,8 @@ def figures_of(
     """
     several = len(configuration.criteria) > 1
     low, high = _ends(connection, judge)
-    scale = _scale(connection, judge, column, None if whole else _MOST_SAMPLED)
+    looked_at = -1 if whole else _MOST_SAMPLED
+    scale = _scale(connection, judge, column, looked_at)
     # if all scores are equal, any width puts them into one bar
     width = (high - low) / _BARS or 1.0
     statuses: Counter[str] = Counter()
@@ -125,25 +129,35 @@ def figures_of(
             # the highest score belongs to the last bar, not to one beyond it
             bars[min(int((score - low) / width), _BARS - 1)] += count
             scores.add(score, count, scale)
+    systems = _systems(connection, judge, looked_at) if scale.is_special else []
+    if len(systems) < 2:
+        systems = []
     means = (
-        _means(connection, judge, configuration, column, bounded)
+        _means(connection, judge, configuration, column, systems)
         if whole and (several or scale.is_special)
         else {}
     )
     charts &= whole
+    answers = _answers(connection, judge, by_system=bool(systems)) if charts else {}
+    is_one = not (several or systems)
     return Figures(
         dict(statuses),
-        None if several else next(iter(means.values()), scores.mean()),
-        means if several else {},
+        next(iter(means.values()), scores.mean()) if is_one else None,
+        {} if is_one else {of_system(*part): mean for part, mean in means.items()},
         _verdicts(connection, judge) if charts else {},
         [(low + bar * width, low + (bar + 1) * width, bars[bar]) for bar in range(_BARS)]
-        if bars and not several
+        if bars and is_one
         else [],
         _order(connection, judge) if charts else None,
-        _answers(connection, judge) if charts else {},
+        {of_system(*part): counts for part, counts in answers.items()},
         _dimensions(connection, judge) if charts else {},
         _rules(connection, judge) if charts else {},
+        {of_system(*part): part for part in (*answers, *means)},
     )
+
+
+_Part = tuple[str, str]
+"""A criterion, and a system if several answered."""
 
 
 class _Scale(NamedTuple):
@@ -160,6 +174,11 @@ class _Scale(NamedTuple):
 
 _PART = f"{PART_OF}="
 _INPUT = "json_extract(result, '$.input.{}')".format
+# Like ``JudgmentRecord.answered_by``.
+_SYSTEM = (
+    f"CASE WHEN json_type(result, '$.input.{ROW}') IS NULL THEN '' "
+    f"ELSE coalesce({_INPUT('system')}, '') END"
+)
 # Like ``unit_of`` without a column.
 _SCALE = (
     "coalesce(json_extract(result, '$.count'), 0), "
@@ -169,15 +188,15 @@ _SCALE = (
 )
 
 
-def _scale(connection: sqlite3.Connection, judge: str, column: str, most: int | None) -> _Scale:
+def _scale(connection: sqlite3.Connection, judge: str, column: str, most: int) -> _Scale:
     """Return the scale of a judge's scores: of the first that is a count or shares a group with
-    other rows, among ``most`` rows or all.
+    other rows, among ``most`` rows; -1: all.
     """
     query = (
         f"SELECT {_SCALE} FROM (SELECT result FROM judgments "  # noqa: S608 - texts of ours
         "WHERE judge = ? AND status = 'scored' AND score IS NOT NULL LIMIT ?)"
     )
-    cursor = connection.execute(query, (judge, -1 if most is None else most))
+    cursor = connection.execute(query, (judge, most))
     for is_count, *shared in cursor:
         if is_count or any(value is not None for value in shared):
             return _Scale(bool(is_count), _unit([column or None, *shared]))
@@ -219,11 +238,11 @@ _NO_BOUNDS = BoundedRows()
 
 
 def bounded_rows(
-    connection: sqlite3.Connection, judge: str, *, limits: bool = False
+    connection: sqlite3.Connection, judge: str, *, limits: bool = False, system: str | None = None
 ) -> BoundedRows:
     """Return the rows of a judge that have bounds; none if its kind of result has no bounds.
 
-    ``limits``: with the limits of all rows' scores.
+    ``limits``: with the limits of all rows' scores. ``system``: only the rows it answered.
     """
     of = "json_extract(result, '$.{}')".format
     query = f"SELECT {of(KIND)} FROM judgments WHERE judge = ? AND status != 'skipped' LIMIT 1"  # noqa: S608
@@ -232,9 +251,9 @@ def bounded_rows(
         return _NO_BOUNDS
     query = f"SELECT 1 FROM judgments WHERE judge = ? AND {of('excluded_models')} != '{{}}' LIMIT 1"  # noqa: S608
     if connection.execute(query, (judge,)).fetchone():
-        count, lowest, highest = _ends_with_lost_votes(connection, judge)
+        count, lowest, highest = _ends_with_lost_votes(connection, judge, system)
     else:
-        count, lowest, highest = _ends_of_rows(connection, judge)
+        count, lowest, highest = _ends_of_rows(connection, judge, system)
     if not limits:
         return BoundedRows(count, lowest, highest)
     query = (
@@ -246,20 +265,26 @@ def bounded_rows(
     return BoundedRows(count, lowest, highest, (least, most) if is_known else None)
 
 
-def _ends_of_rows(connection: sqlite3.Connection, judge: str) -> tuple[int, float, float]:
+def _ends_of_rows(
+    connection: sqlite3.Connection, judge: str, system: str | None
+) -> tuple[int, float, float]:
     of = "json_extract(result, '$.{}')".format
     query = (
         f"SELECT count(*), total({of('lower')}), total({of('upper')}) FROM judgments "  # noqa: S608
-        "WHERE judge = ? AND status IN ('failed', 'abstained')"
+        "WHERE judge = :judge AND status IN ('failed', 'abstained') "
+        f"AND (:system IS NULL OR {_SYSTEM} = :system)"
     )
-    count, lowest, highest = connection.execute(query, (judge,)).fetchone()
+    values = {"judge": judge, "system": system}
+    count, lowest, highest = connection.execute(query, values).fetchone()
     return count, lowest, highest
 
 
-def _ends_with_lost_votes(connection: sqlite3.Connection, judge: str) -> tuple[int, float, float]:
+def _ends_with_lost_votes(
+    connection: sqlite3.Connection, judge: str, system: str | None
+) -> tuple[int, float, float]:
     count, lowest, highest = 0, 0.0, 0.0
     for record in records(connection, judge=judge, trajectory=False):
-        if record.status == "skipped":
+        if record.status == "skipped" or system not in (None, record.answered_by):
             continue
         if not record.scored:
             low, high = record.missing_score()
@@ -312,43 +337,68 @@ class _Scores:
         )
 
 
+def _systems(connection: sqlite3.Connection, judge: str, most: int) -> list[str]:
+    """Return the systems that answered a judge's rows, the first to answer first.
+
+    ``most``: rows that are looked at; -1: all.
+    """
+    query = (
+        f"SELECT {_SYSTEM} AS system FROM (SELECT number, result FROM judgments "  # noqa: S608
+        "WHERE judge = ? AND status != 'skipped' LIMIT ?) GROUP BY system ORDER BY min(number)"
+    )
+    return [str(system) for (system,) in connection.execute(query, (judge, most))]
+
+
 def _means(
     connection: sqlite3.Connection,
     judge: str,
     configuration: JudgeConfiguration,
     column: str,
-    bounded: BoundedRows,
-) -> dict[str, Mean]:
-    scores_by_criterion: dict[str, _Scores] = {}
-    for criterion, score, count, scale in _scores(connection, judge, column):
-        if criterion not in scores_by_criterion:
-            ends = bounded.widen(configuration.score_range(criterion))
-            scores_by_criterion[criterion] = _Scores(ends, column, bounded)
-        scores_by_criterion[criterion].add(score, count, scale)
-    return {
-        criterion: mean
-        for criterion, scores in scores_by_criterion.items()
-        if (mean := scores.mean())
+    systems: Sequence[str | None],
+) -> dict[_Part, Mean]:
+    """Return the mean by each criterion, of each of these systems; of all rows if there are none.
+
+    A system without a score has a mean without a value.
+    """
+    bounded = {
+        system: bounded_rows(connection, judge, limits=True, system=system)
+        for system in systems or [None]
     }
+    parts: dict[tuple[str, str | None], _Scores] = {}
+    for criterion, answered_by, score, count, scale in _scores(connection, judge, column):
+        system = answered_by if systems else None
+        if (criterion, system) not in parts:
+            limits = bounded[system]
+            ends = limits.widen(configuration.score_range(criterion))
+            parts[criterion, system] = _Scores(ends, column, limits)
+        parts[criterion, system].add(score, count, scale)
+    means: dict[_Part, Mean] = {}
+    for criterion in dict.fromkeys(criterion for criterion, _ in parts):
+        for system, limits in bounded.items():
+            scores = parts.get((criterion, system))
+            mean = scores.mean() if scores else Mean(None, 0, None, between=limits.between(0.0, 0))
+            if mean:
+                means[criterion, system or ""] = mean
+    return means
 
 
 def _scores(
     connection: sqlite3.Connection, judge: str, column: str
-) -> Iterator[tuple[str, float, int, _Scale]]:
-    """Yield (criterion, score, count, scale)."""
+) -> Iterator[tuple[str, str, float, int, _Scale]]:
+    """Yield (criterion, system, score, count, scale)."""
     if column:  # it may be a field, or a path, which only a record finds
         for record in records(connection, judge=judge, trajectory=False):
             if record.status == "scored" and record.score is not None:
                 scale = _Scale(record.detail.is_count, unit_of(record, column))
-                yield record.criterion, record.score, 1, scale
+                yield record.criterion, record.answered_by, record.score, 1, scale
         return
     groups = (
-        f"SELECT criterion AS asked, score, count(*), {_SCALE} FROM judgments "  # noqa: S608
-        "WHERE judge = ? AND status = 'scored' AND score IS NOT NULL "
-        "GROUP BY asked, score, 4, 5, 6, 7"
+        f"SELECT criterion AS asked, {_SYSTEM}, score, count(*), {_SCALE} "  # noqa: S608
+        "FROM judgments WHERE judge = ? AND status = 'scored' AND score IS NOT NULL "
+        "GROUP BY asked, 2, score, 5, 6, 7, 8"
     )
-    for criterion, score, count, is_count, *shared in connection.execute(groups, (judge,)):
-        yield criterion, score, count, _Scale(bool(is_count), _unit(shared))
+    for criterion, system, score, count, is_count, *shared in connection.execute(groups, (judge,)):
+        yield criterion, str(system), score, count, _Scale(bool(is_count), _unit(shared))
 
 
 def _verdicts(connection: sqlite3.Connection, judge: str) -> dict[str, int]:
@@ -363,15 +413,20 @@ def _verdicts(connection: sqlite3.Connection, judge: str) -> dict[str, int]:
     }
 
 
-def _answers(connection: sqlite3.Connection, judge: str) -> dict[str, list[AnswerCount]]:
+def _answers(
+    connection: sqlite3.Connection, judge: str, *, by_system: bool
+) -> dict[_Part, list[AnswerCount]]:
+    system = _SYSTEM if by_system else "''"
     query = (
-        "SELECT criterion, verdict, count(*), avg(score) FROM judgments "  # noqa: S608
+        f"SELECT criterion, {system}, verdict, count(*), avg(score) FROM judgments "  # noqa: S608
         "WHERE judge = ? AND status = 'scored' AND verdict IS NOT NULL "
-        f"GROUP BY criterion, verdict ORDER BY criterion, avg(score), verdict LIMIT {_MOST_ANSWERS}"
+        f"GROUP BY criterion, 2, verdict ORDER BY criterion, 2, avg(score), verdict "
+        f"LIMIT {_MOST_ANSWERS}"
     )
-    counts: dict[str, list[AnswerCount]] = {}
-    for criterion, verdict, count, score in connection.execute(query, (judge,)):
-        counts.setdefault(criterion, []).append(AnswerCount(verdict, count, _worth(score)))
+    counts: dict[_Part, list[AnswerCount]] = {}
+    for criterion, answered_by, verdict, count, score in connection.execute(query, (judge,)):
+        part = criterion, str(answered_by)
+        counts.setdefault(part, []).append(AnswerCount(verdict, count, _worth(score)))
     return counts
 
 

@@ -18,6 +18,7 @@ from starlette.routing import Route
 
 from adjudge.core.domain.frozen_mapping import plain
 from adjudge.core.domain.json_types import JsonDict, JsonValue, object_in
+from adjudge.core.domain.judge_criterion import of_system
 from adjudge.errors import SetupError
 from adjudge.messages import Message
 from adjudge.runs.diff import RunDiff, run_diff
@@ -364,15 +365,17 @@ def _mean(
 ) -> JsonDict | None:
     """Return the mean over all rows of the run, with its interval.
 
-    If several targets answered or responses were compared, return the mean over the compared rows.
+    If responses were compared, return the win rate over the compared rows.
     """
     if against is None:
         return None
     difference = against.difference
     counts = library.counts(place).get(difference.judges[not is_base])
     means = {} if counts is None else counts.means
-    mean = means.get(difference.criteria) or means.get("")
-    if mean and not difference.system:
+    mean = means.get(of_system(difference.criteria, difference.system))
+    if mean is None and not difference.system:
+        mean = means.get("")
+    if mean:
         return mean_data(mean)
     value = difference.first if is_base else difference.second
     return None if value is None else {"value": value}

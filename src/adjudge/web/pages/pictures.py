@@ -5,6 +5,7 @@ progress.
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterator
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -16,6 +17,7 @@ from starlette.routing import Route
 from adjudge.core.domain.frozen_mapping import some_of
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.core.domain.judge_configuration import JudgeConfiguration
+from adjudge.core.domain.judge_criterion import of_system
 from adjudge.core.domain.slices import MISSING, OTHERS
 from adjudge.core.engine.identity import judge_identity
 from adjudge.core.ledger.columns import COLUMN, FIELD
@@ -138,10 +140,11 @@ def _trends(library: Library, place: RunPlace, judge: str) -> list[JsonDict]:
                 if name in question_set.criteria
             ]
             judge_there = judge if judge in judges else judges[0] if len(judges) == 1 else None
-            if judge_there is not None and (moment := _moment(library, run, judge_there, name)):
-                same_judge = asked_by_judge[judge_there].identity == own_judge.identity
-                at, values = moment
-                about = {"is_this": run == place, "same_judge": same_judge}
+            if judge_there is None:
+                continue
+            same_judge = asked_by_judge[judge_there].identity == own_judge.identity
+            about: JsonDict = {"is_this": run == place, "same_judge": same_judge}
+            for at, values in _moments(library, run, judge_there, name):
                 moments_by_criterion[name].append((at, {**values, **about}))
     return [
         {
@@ -153,17 +156,19 @@ def _trends(library: Library, place: RunPlace, judge: str) -> list[JsonDict]:
     ]
 
 
-def _moment(
+def _moments(
     library: Library, place: RunPlace, judge: str, criterion: str
-) -> tuple[float, JsonDict] | None:
-    """Return when a run started, and a criterion's mean in it; None without a mean."""
+) -> Iterator[tuple[float, JsonDict]]:
+    """Yield when a run started and a criterion's mean in it, for each system that answered."""
     about, counts = library.about(place), library.counts(place).get(judge)
-    mean = counts and (counts.means.get(criterion) or counts.means.get(""))
-    if not mean:
-        return None
-    at = about.started or about.written
-    run: JsonDict = {"run": place.id, "name": place.name, "at": at, "judge": judge}
-    return at, {**run, **mean_data(mean)}
+    if counts is None:
+        return
+    for part, mean in counts.means.items():
+        of, system = counts.parts.get(part, (criterion, ""))
+        if of == criterion and (mean.value is not None or mean.between):
+            at, name = about.started or about.written, of_system(place.name, system)
+            run: JsonDict = {"run": place.id, "name": name, "at": at, "judge": judge}
+            yield at, {**run, **mean_data(mean)}
 
 
 def _slices(library: Library, place: RunPlace, judge: str, by: str) -> list[JsonDict]:
@@ -214,7 +219,7 @@ def _slice_queries(slices: ScoreSlices, name: str, *, several: bool) -> dict[str
     for part in slices.slices:
         if part.name == OTHERS:
             continue
-        where = _slice_condition(part.name, name)
+        where = slice_condition(part.name, name)
         if slices.answered_by:
             where = f"{where} and {equals(f'{COLUMN}system', slices.answered_by)}"
         queries[part.name] = {
@@ -224,7 +229,8 @@ def _slice_queries(slices: ScoreSlices, name: str, *, several: bool) -> dict[str
     return queries
 
 
-def _slice_condition(slice_name: str, column: str) -> str:
+def slice_condition(slice_name: str, column: str) -> str:
+    """Return the expression for the rows of a slice; ``column``: as users write it."""
     written = written_name(column)
     if slice_name == MISSING:
         return f"not {written}"

@@ -17,7 +17,7 @@ from starlette.routing import Route
 
 from adjudge.core.domain.frozen_mapping import some_of
 from adjudge.core.domain.instance import STEPS
-from adjudge.core.domain.json_types import JsonDict, JsonObject, JsonValue
+from adjudge.core.domain.json_types import JsonDict, JsonObject, JsonValue, objects_in
 from adjudge.core.domain.judge_configuration import JudgeConfiguration
 from adjudge.core.domain.record import FLAGS, Flag
 from adjudge.core.engine.identity import judge_identity
@@ -36,6 +36,7 @@ from adjudge.core.ledger.columns import (
 )
 from adjudge.core.ledger.conditions import (
     WrongCondition,
+    equals,
     is_condition,
     read_condition,
     written_names,
@@ -63,7 +64,7 @@ from adjudge.runs.folder import excluded_models, reading
 from adjudge.runs.report_facts import grouping_column
 from adjudge.runs.service.run_index import find_judge
 from adjudge.web.forms import rows_in, rows_text, whole
-from adjudge.web.gates import gates_data, gates_would_wait, with_bars
+from adjudge.web.gates import gates_data, gates_would_wait, with_bars, with_win_bars
 from adjudge.web.job_progress import job_data
 from adjudge.web.library import Library, RunPlace, is_large, mean_data
 from adjudge.web.page import Page
@@ -171,7 +172,7 @@ def show(request: Request) -> Response:
     is_counted = not part and not is_large(place) and not gates_would_wait(site.library, place)
     data: JsonDict = {
         **_state_data(site, place, listed.facts),
-        **_page_data(query, list_page.filters, list_page.page),
+        **_page_data(query, list_page.filters, list_page.page, listed.configuration),
         **_condition_data(query, listed),
         "matching": None if part else _matching(site.library, place, listed, list_page),
         **views_data(site.library.root, judges, view_query(query.items())),
@@ -241,13 +242,17 @@ def _number_of(filters: Filters) -> str:
     return f"number of rows left by {filters!r}"
 
 
-def _count_matching(library: Library, place: RunPlace, filters: Filters) -> JsonDict:
+def _count_matching(library: Library, place: RunPlace, filters: Filters) -> JsonDict | None:
     def count(filters: Filters, connection: sqlite3.Connection) -> int:
         return len(rows_of(connection, filters))
 
-    shown, total = (
-        library.read(place, _number_of(each), partial(count, each)) for each in _counted(filters)
-    )
+    try:
+        shown, total = (
+            library.read(place, _number_of(each), partial(count, each))
+            for each in _counted(filters)
+        )
+    except WrongCondition:  # the list did not look at every row, and a pattern takes too long
+        return None
     return {"shown": shown, "of": total}
 
 
@@ -357,6 +362,15 @@ def _judge_data(listed: _Listed) -> JsonDict:
     }
 
 
+def is_graded(configuration: JudgeConfiguration) -> bool:
+    """Return True if an option's score is neither 0 nor 1, so that it says more than a verdict."""
+    return any(
+        option.get("score") not in (None, 0, 1)
+        for criterion in configuration.criteria
+        for option in objects_in(criterion.get("options"))
+    )
+
+
 def columns_known(
     connection: sqlite3.Connection, library: Library, place: RunPlace, judge: str
 ) -> KnownColumns:
@@ -455,7 +469,9 @@ def _state_data(site: Site, place: RunPlace, facts: JsonObject) -> JsonDict:
     }
 
 
-def _page_data(query: QueryParams, filters: Filters, page: JudgmentPage) -> JsonDict:
+def _page_data(
+    query: QueryParams, filters: Filters, page: JudgmentPage, configuration: JudgeConfiguration
+) -> JsonDict:
     """Return a list page's position and columns."""
     plain = Filters(
         judge=filters.judge, sort=filters.sort, key=filters.key, together=filters.together
@@ -466,7 +482,7 @@ def _page_data(query: QueryParams, filters: Filters, page: JudgmentPage) -> Json
         "searched": page.looked_at + (whole(query.get("searched", "")) or 0),
         "sort": (filters.key.sort or filters.key.name) if filters.key else filters.sort,
         "together": list(filters.together),
-        "columns": columns_of(query, page.lines, is_together=bool(filters.together)),
+        "columns": columns_of(query, page.lines, configuration, is_together=bool(filters.together)),
         "filtered": filters != plain or bool(query.get("after") or query.get("where")),
     }
 
@@ -575,12 +591,16 @@ COLUMNS = ("text", "criterion", "verdict", "score", "people", "votes")
 
 
 def columns_of(
-    query: Mapping[str, str], lines: Sequence[JudgmentLine], *, is_together: bool = False
+    query: Mapping[str, str],
+    lines: Sequence[JudgmentLine],
+    configuration: JudgeConfiguration,
+    *,
+    is_together: bool = False,
 ) -> JsonDict:
     """Return the visible and the available columns.
 
-    By default all are visible except a row's further texts. ``is_together``: each criterion has its
-    own column, including people's answers.
+    By default all are visible except a row's further texts, and columns that say nothing.
+    ``is_together``: each criterion has its own column, including people's answers.
     """
     texts = list(
         dict.fromkeys(name for line in lines for name in line.fields if not {",", '"'} & {*name})
@@ -603,8 +623,29 @@ def columns_of(
         if name.startswith(COLUMN) and name not in columns and '"' not in name
     ][:_MOST_COLUMNS]
     names = [*fixed, *fields, *columns]
-    visible = [name for name in names if name in selected]
+    telling = names if query.get("columns") else _telling(names, lines, configuration)
+    visible = [name for name in telling if name in selected]
     return {"known": names, "shown": visible, "texts": [*fields, *columns]}
+
+
+def _telling(
+    names: Sequence[str], lines: Sequence[JudgmentLine], configuration: JudgeConfiguration
+) -> list[str]:
+    """Leave out the score if it says no more than the verdict, and the votes if each row has
+    one.
+    """
+    said = [
+        (judgment.score, judgment.verdict)
+        for line in lines
+        for judgment in (line.group or (line,))
+        if judgment.status == "scored"
+    ]
+    only_passed_or_not = all(score in (None, 0, 1) and verdict for score, verdict in said)
+    silent = {
+        "score": said and only_passed_or_not and not is_graded(configuration),
+        "votes": lines and all(line.votes_requested <= 1 for line in lines),
+    }
+    return [name for name in names if not silent.get(name)]
 
 
 def _columns_from_query(query: Mapping[str, str]) -> list[str]:
@@ -723,9 +764,11 @@ def figures_data(library: Library, place: RunPlace, judge: str) -> JsonDict:
         "means": with_bars(
             {name: mean_data(value) for name, value in figures.means.items()}, gates, judge
         ),
+        "filters": _part_filters(figures.parts),
+        "parts": {name: list(part) for name, part in figures.parts.items()},
         "wins": {}
         if is_large(place) or of_all or figures.means or not figures.statuses.get("scored")
-        else win_rates(library, place).get(judge, {}),
+        else with_win_bars(win_rates(library, place).get(judge, {}), gates, judge),
         "order": figures.order._asdict() if figures.order else None,
         "usd": library.about(place).usd,
         "identity": identity,
@@ -741,6 +784,18 @@ def figures_data(library: Library, place: RunPlace, judge: str) -> JsonDict:
         "histogram": [
             {"from": low, "to": high, "count": count} for low, high, count in figures.histogram
         ],
+    }
+
+
+def _part_filters(parts: Mapping[str, tuple[str, str]]) -> JsonDict:
+    """Return the query for the rows of each criterion and system."""
+    is_only = len({criterion for criterion, _ in parts.values()}) < 2
+    return {
+        name: {
+            **({} if is_only else {"criteria": criterion}),
+            **({"where": equals(f"{COLUMN}system", system)} if system else {}),
+        }
+        for name, (criterion, system) in parts.items()
     }
 
 

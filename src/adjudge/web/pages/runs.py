@@ -12,7 +12,7 @@ from starlette.routing import Route
 from adjudge.core.domain.json_types import JsonDict
 from adjudge.messages import Message
 from adjudge.runs.folder import NoSuchRun
-from adjudge.web.gates import line_with_gates
+from adjudge.web.gates import gates_data, line_with_gates, with_win_bars
 from adjudge.web.home import data_files
 from adjudge.web.library import Library, RunPlace, is_large
 from adjudge.web.page import NavigationLink, Page
@@ -66,8 +66,12 @@ def _with_wins(library: Library, place: RunPlace, line: JsonDict, *, wait: bool)
         return line
     if not wait and would_wait(library, place):
         return {**line, "complete": False}
-    rates = win_rates(library, place)
-    with_rates = [{**judge, "wins": dict(rates.get(str(judge["judge"]), {}))} for judge in judges]
+    rates, gates = win_rates(library, place), gates_data(library, place)
+    names = [str(judge["judge"]) for judge in judges]
+    with_rates = [
+        {**judge, "wins": with_win_bars(rates.get(name, {}), gates, name)}
+        for name, judge in zip(names, judges, strict=True)
+    ]
     return {**line, "judges": with_rates}
 
 

@@ -26,7 +26,7 @@ const number = (text) => Number(text.replace(",", "."));
 function fits(line, asked) {
   const text = asked.get("q")?.trim().toLowerCase();
   return judged.get(line).some((one) =>
-    ["status", "criteria", "verdict", "rule", "people"].every((name) => !asked.get(name) || asked.get(name) === one[name])
+    ["status", "criteria", "verdict", "rule", "people", "system"].every((name) => !asked.get(name) || asked.get(name) === one[name])
     && ["flag", "dimension"].every((name) => !asked.get(name) || one[name].includes(asked.get(name)))
     && (!asked.get("min") || one.score !== null && one.score >= number(asked.get("min")))
     && (!asked.get("max") || one.score !== null && one.score <= number(asked.get("max"))))
@@ -78,11 +78,11 @@ function order(sort) {
 function choose(row) {
   const line = lines.find((one) => judged.get(one).some((each) => String(each.row) === row));
   for (const one of lines) one.classList.toggle("chosen", one === line);
+  if (shownRow.dataset.alone === undefined) shownRow.hidden = !line; // without a row the list has the whole width
   if (!row || shownRow.dataset.shown === row) return;
   const body = document.getElementById(`row-${row}`);
   if (frame && line?.dataset.file) {
     frame.hidden = false;
-    shownRow.querySelector(".empty")?.remove();
     frame.contentWindow.location.replace(new URL(`${line.dataset.file}#row=${row}`, location.href));
   } else if (body) {
     shownRow.replaceChildren(body.content.cloneNode(true));
