@@ -23,6 +23,7 @@ from adjudge.core.domain.judge_configuration import JudgeConfiguration
 from adjudge.core.domain.record import JudgmentRecord
 from adjudge.core.ledger.row_groups import RowJudgment
 from adjudge.messages import Message
+from adjudge.runs.results.prompts import BallotsOf
 from adjudge.runs.view.document import Document
 from adjudge.web.library import Library, RunPlace
 
@@ -84,6 +85,8 @@ class RowPart:
     """Names of the record's dictionary that "Everything else" leaves out."""
     hidden_fields: Callable[[JudgmentRecord], Collection[str]] | None = None
     """Returns the fields whose texts are not shown."""
+    ballots: BallotsOf | None = None
+    """Yields the ballots that may have brought a vote, so that its prompt can be shown."""
     owns: Callable[[JudgmentRecord], bool] | None = None
     """Returns True if ``content`` shows what was judged, in place of the row's texts and prompts.
     Such rows cannot be judged again from the page.

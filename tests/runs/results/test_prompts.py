@@ -122,5 +122,5 @@ def test_every_dimension_of_a_rag_answer_has_its_own_prompt(tmp_path: Path) -> N
     ]
     shown = [one for one in found(tmp_path) if one and one.checked]
     assert sorted(one.turns for one in shown) == sorted(heard)
-    assert {one.criterion for one in shown} == GOOD.keys()
+    assert {one.about for one in shown} == GOOD.keys()
     assert len(heard) == 6

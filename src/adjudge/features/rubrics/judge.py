@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
 from typing import cast, overload
@@ -311,6 +311,23 @@ class RubricJudge(AskSettings, Judge[Instance, RubricResult]):
                 ]
             )
         ]
+
+    def possible_ballots(
+        self, item: Instance, points: Sequence[Point], left_out: Collection[int] = ()
+    ) -> Iterator[tuple[Ballot, Sequence[Point]]]:
+        """Yield each ballot that may be sent about these points, with the points it asks about,
+        whether they are asked together or alone.
+
+        ``left_out``: numbers of points that a reply left out, so they are asked about again.
+        """
+        numbered = list(enumerate(points, 1))
+        again = [pair for pair in numbered if pair[0] in left_out]
+        for model in self.panel:
+            for number, point in numbered:
+                yield self._alone(item, number, point, model, 0), [point]
+            for some in [*split_evenly(numbered), *([again] if again else [])]:
+                ballot = self._together(item, some, model, 0, int(some is again))
+                yield ballot, [point for _, point in some]
 
     def pool(self, item: Instance, votes: Sequence[Vote]) -> RubricResult:
         """Decide each point by its own votes; set the score if no missing verdict could

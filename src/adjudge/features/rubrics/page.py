@@ -5,7 +5,7 @@ runs compared.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 
 from starlette.requests import Request
@@ -13,8 +13,10 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from adjudge.core.domain.json_types import JsonDict
+from adjudge.core.domain.judge_configuration import JudgeConfiguration
 from adjudge.core.domain.judge_criterion import of_system
-from adjudge.core.domain.record import JudgmentRecord
+from adjudge.core.domain.record import JudgmentRecord, VoteRecord
+from adjudge.core.domain.vote import Ballot
 from adjudge.core.ledger.file import read_judge, read_meta
 from adjudge.core.ledger.record_browser import judges_in
 from adjudge.errors import AdjudgeError, RunError
@@ -64,6 +66,17 @@ def _row_data(row: RowContext) -> JsonDict:
 def _hidden_fields(record: JudgmentRecord) -> tuple[str, ...]:
     """Return the rubric's fields, which need not be shown next to the checklist."""
     return RUBRIC_FIELDS if rubric_detail(record) else ()
+
+
+def _ballots(
+    configuration: JudgeConfiguration, record: JudgmentRecord, vote: VoteRecord
+) -> Iterator[tuple[Ballot, str]]:
+    """Yield the ballots that may have brought a vote on points."""
+    if rubric_detail(record):
+        # the judge is loaded only for its own rows
+        from adjudge.features.rubrics.prompts import ballots_on_points
+
+        yield from ballots_on_points(configuration, record, vote)
 
 
 def _style() -> str:
@@ -292,6 +305,7 @@ PAGE = Page(
         },
         apart=_SHOWN,
         hidden_fields=_hidden_fields,
+        ballots=_ballots,
     ),
     rows=ListPart(filters="rubrics/link.html.jinja", filter_data=_link_data),
     comparison=ComparisonPart(data=_changes, content="rubrics/changes.html.jinja"),

@@ -6,7 +6,7 @@ A ledger keeps only the hash of a prompt. The text is rendered again and checked
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -27,33 +27,46 @@ from adjudge.trust.labels.scales import scales_of
 _MODES: tuple[Mode, ...] = ("generate", "likelihood", "decide")
 
 
+BallotsOf = Callable[[JudgeConfiguration, JudgmentRecord, VoteRecord], Iterator[tuple[Ballot, str]]]
+"""Yields each ballot that may have brought a vote, with what it asks about."""
+
+
 class ShownPrompt(NamedTuple):
     turns: tuple[tuple[str, str], ...]
     checked: bool
     """True if its hash is the one in the ledger. Otherwise this is the prompt of the first try: its
     reply was unreadable, and of later prompts the ledger only has the hash.
     """
-    criterion: str = ""
-    """The criterion that it asks about, if the hash tells. For a RAG answer, the dimension."""
+    about: str = ""
+    """What it asks about, if the hash tells: the criterion; of a RAG answer, the dimension; of a
+    rubric, the point.
+    """
 
 
 def shown_prompts(
-    connection: sqlite3.Connection, judge: str, number: int
+    connection: sqlite3.Connection, judge: str, number: int, further: Sequence[BallotsOf] = ()
 ) -> list[ShownPrompt | None]:
     """Return the prompt of each vote on a judgment, in the order of the votes; empty without such a
     judgment.
 
     A prompt is None if it cannot be reproduced because another version or a custom judge worded it.
+    ``further``: ballots of features.
     """
     judgment = next(records(connection, judge=judge, index=number, votes=True), None)
     if judgment is None:
         return []
     configuration = read_judge(connection, judge)
-    return [_render_again(configuration, judgment, vote) for vote in judgment.votes or ()]
+    return [
+        _render_again(configuration, judgment, vote, (_ballots, *further))
+        for vote in judgment.votes or ()
+    ]
 
 
 def _render_again(
-    configuration: JudgeConfiguration, judgment: JudgmentRecord, vote: VoteRecord
+    configuration: JudgeConfiguration,
+    judgment: JudgmentRecord,
+    vote: VoteRecord,
+    sources: Sequence[BallotsOf],
 ) -> ShownPrompt | None:
     stored_prompt = vote.metadata.get(
         "prompt"
@@ -62,13 +75,14 @@ def _render_again(
         return ShownPrompt((("user", stored_prompt),), checked=True)
     first_prompt: Prompt | None = None
     begun_with = {name: str(worded) for name, worded in configuration.templates.items()}
-    for ballot in _candidates(configuration, judgment, vote):
-        # The wording that the run began with, or that of the version that asked the rest.
-        for wordings in (begun_with, NOTHING):
-            prompt = _prompt(ballot, wordings)
-            if prompt and prompt.hash == vote.prompt:
-                return _shown_prompt(prompt, ballot.criteria.name)
-            first_prompt = first_prompt or prompt
+    for ballots_of in sources:
+        for ballot, about in ballots_of(configuration, judgment, vote):
+            # The wording that the run began with, or that of the version that asked the rest.
+            for wordings in (begun_with, NOTHING):
+                prompt = _prompt(ballot, wordings)
+                if prompt and prompt.hash == vote.prompt:
+                    return _shown_prompt(prompt, about, checked=True)
+                first_prompt = first_prompt or prompt
     return _shown_prompt(first_prompt) if first_prompt and vote.repairs else None
 
 
@@ -81,14 +95,14 @@ def _prompt(ballot: Ballot, wordings: Mapping[str, str]) -> Prompt | None:
     return None
 
 
-def _shown_prompt(prompt: Prompt, criterion: str = "") -> ShownPrompt:
+def _shown_prompt(prompt: Prompt, about: str = "", *, checked: bool = False) -> ShownPrompt:
     turns = tuple((turn.role, turn.content) for turn in prompt.messages)
-    return ShownPrompt(turns, bool(criterion), criterion)
+    return ShownPrompt(turns, checked, about)
 
 
-def _candidates(
+def _ballots(
     configuration: JudgeConfiguration, judgment: JudgmentRecord, vote: VoteRecord
-) -> Iterator[Ballot]:
+) -> Iterator[tuple[Ballot, str]]:
     """Yield every ballot that this judge may have sent. The hash identifies the actual one."""
     settings, compares = configuration.settings, bool(judgment.systems)
     template = "aspect" if "definition" in settings else "pairwise" if compares else "direct"
@@ -99,7 +113,8 @@ def _candidates(
         for question in _questions(criteria, vote, compares=compares):
             for mode in _MODES:
                 parts = (criteria, instance, question, template, vote.model, language)
-                yield Ballot(*parts, mode=mode, feedback=feedback, persona=vote.persona)
+                ballot = Ballot(*parts, mode=mode, feedback=feedback, persona=vote.persona)
+                yield ballot, criteria.name
 
 
 def _criteria(

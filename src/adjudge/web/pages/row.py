@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from heapq import heapify, heappop, heapreplace
 from itertools import islice, zip_longest
@@ -142,7 +142,8 @@ def row_data(
         previous_row, next_row = neighbours(connection, group, record.index)
         small = (place.folder / FILE).stat().st_size < _LOOKED_THROUGH
         made_again = prompts and not is_owned
-        sent = shown_prompts(connection, judge, record.index) if made_again else []
+        ballots = [part.ballots for part in row_parts() if part.ballots]
+        sent = shown_prompts(connection, judge, record.index, ballots) if made_again else []
         alike = small and not is_owned and not copied
         same = same_text(connection, judge, record.index) if alike else []
         added = data_of_parts(
@@ -189,10 +190,15 @@ def _votes(
     return [
         {
             **_vote(vote, prompt, record.systems, in_full=in_full),
-            "about": titles.get(prompt.criterion) if prompt else None,
+            "about": _about(prompt, record, titles) if prompt else None,
         }
         for vote, prompt in zip_longest(record.votes or (), sent)
     ]
+
+
+def _about(prompt: ShownPrompt, record: JudgmentRecord, titles: Mapping[object, object]) -> object:
+    """Return what a vote is about, if it is only a part of the judgment."""
+    return None if prompt.about == record.criterion else titles.get(prompt.about, prompt.about)
 
 
 def _fields(record: JudgmentRecord, *, in_full: bool) -> list[JsonDict]:
