@@ -58,6 +58,7 @@ def opened(browser: Browser, copy: Path, run: str, width: int = 1280) -> tuple[P
 
 def test_rows_are_found_filtered_and_opened(browser: Browser, copy: Path) -> None:
     page, troubles = opened(browser, copy, "dates")
+    page.locator(".figures-more summary").click()
     page.locator("svg.distribution a").first.click()
     shown = page.locator("[data-line]:visible").count()
     drawn = page.locator("svg.distribution a").first.get_attribute("aria-label")
@@ -128,7 +129,7 @@ def test_a_copy_is_sorted_by_its_headings_and_has_the_views_that_it_can_show(
         return page.locator("thead th[aria-sort]").get_attribute("aria-sort")
 
     first = shown("th")
-    assert (first[0], order()) == ("r5", "ascending")
+    assert first[0] == "r5"
     for name, place, wanted in (("kind", 3, "ascending"), ("kind", 3, "descending")):
         page.locator("thead").get_by_role("link", name=name, exact=True).click()
         values = shown(f":nth-child({place})")
@@ -142,7 +143,7 @@ def test_a_copy_is_sorted_by_its_headings_and_has_the_views_that_it_can_show(
     page.locator("h1").click()
     page.keyboard.press("j")
     assert page.locator("tr.chosen th").inner_text() == "r69", "keys follow the order"
-    page.locator("thead").get_by_role("link", name="Lowest score").click()
+    page.locator("select[name=sort]").select_option("")
     assert shown("th") == first
     assert page.locator(".middle > .chips a").all_inner_texts() == ["not short"]
     page.locator(".middle > .chips a").click()
@@ -170,7 +171,7 @@ def test_numbers_of_a_copy_sort_as_numbers_and_equal_rows_as_on_the_page(
     write_copy(library, choose_runs(library, []), tmp_path / "copy", CopySettings(language="ru"))
     page, troubles = opened(browser, tmp_path / "copy", "grades")
     with served(tmp_path / "runs") as server:
-        for sort in ("verdict", "-verdict", "best", "row", "-votes"):
+        for sort in ("verdict", "-verdict", "best", "row"):
             page.evaluate("(sort) => { location.hash = `sort=${sort}`; }", sort)
             wanted = [
                 one["id"] for one in server.data(f"{server.run('grades')}?sort={sort}")["rows"]

@@ -145,6 +145,8 @@ def show(page: Page, server: Server, path: str) -> Any:
     """Opens a page; says its data."""
     page.goto(server.address(path), wait_until="load")
     expect(page.locator("[hx-trigger=load]")).to_have_count(0)
+    for folded in page.locator(".figures-more > summary").all():
+        folded.click()
     return server.data(path)
 
 

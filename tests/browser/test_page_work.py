@@ -81,6 +81,7 @@ def test_a_part_of_a_bar_shows_its_rows_and_their_number_is_that_of_the_json(
     assert drawn == [
         f"{one['answer']}: {one['rows']} ({100 * one['rows'] / total:.0f}%)" for one in answers
     ]
+    page.locator(".figures-more > summary").click()
     page.locator("svg.distribution a").first.click()
     page.wait_for_url("**verdict=FAIL**")
     shown = page.locator("[data-line] td:nth-of-type(2)").all_inner_texts()
@@ -273,7 +274,7 @@ def test_a_server_that_was_started_again_is_told_on_the_page_that_stayed_open(
 def test_keys_pressed_while_the_next_row_loads_hit_no_row(browser: Browser, server: Server) -> None:
     """Ten keys at once give one label; as many undos as labels lead back to the first row."""
     page = at(browser, server, f"{server.run('again')}/label?annotator=hasty")
-    row, progress = page.locator("#work h2"), page.locator("#work p").first
+    row, progress = page.locator("#work h2"), page.locator("#head > p").first
     shown = row.inner_text()
     page.evaluate(
         "for (let i = 0; i < 10; i++) document.body.dispatchEvent("

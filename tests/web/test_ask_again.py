@@ -14,6 +14,7 @@ import pytest
 from adjudge import Request, ScriptedModel
 from adjudge.core.domain.instance import Instance
 from adjudge.core.judges.aspect import AspectCritic
+from support import commands
 from support.asking import wait_until
 from support.fake_provider import KEY, FakeProvider
 from support.page import Page, served
@@ -108,3 +109,31 @@ def test_groups_hold_all_their_rows(tmp_path: Path) -> None:
         for group in (empty, strange):
             data = page.data(f"{run}?{urlencode(group['query'])}")
             assert data["matching"]["shown"] == group["count"]
+
+
+def test_a_run_whose_code_changed_is_asked_again_from_the_terminal(tmp_path: Path) -> None:
+    code = """
+import json
+
+def ask(prompt):
+    if "row 3" in prompt:
+        raise RuntimeError("it is down")
+    return json.dumps({"explanation": "so", "selected_option": "PASS"})
+"""
+    rows = "".join(f"r{number},row {number}\n" for number in range(5))
+    (tmp_path / "rows.csv").write_text(f"id,answer\n{rows}")
+    (tmp_path / "code.py").write_text(code)
+    (tmp_path / "eval.yaml").write_text(
+        "data: rows.csv\nmodels: code.py:ask\nrun: runs/lost\n"
+        "judges: [{kind: aspect, criteria: It is short., name: short}]\n"
+    )
+    commands.adjudge("run", "eval.yaml", "--trust", cwd=tmp_path)
+    (tmp_path / "code.py").write_text(f"{code}# changed\n")
+    with served(tmp_path / "runs", home=tmp_path) as page:
+        run = page.run("lost")
+        (group,) = page.data(run)["figures"]["failures"]
+        offered = page.get(f"{run}/again?{urlencode({'reason': group['again']})}")
+        assert offered.status == 200
+        assert "From the terminal:" in offered.text
+        assert "adjudge resume" in offered.text and "--retry-reason" in offered.text
+        assert "Ask these again" not in offered.text

@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import urlencode
 
 import pytest
 
@@ -77,6 +78,17 @@ def test_slices_have_paired_differences_the_worst_first(page: Page) -> None:
     assert best["value"] == pytest.approx(1 / 20)
     assert worst["lower"] < worst["value"] < worst["upper"] < 0
     assert "Differences by column" in page.get(_address(page)).text
+
+
+def test_a_slice_leads_to_its_rows_and_a_column_is_one_click(page: Page) -> None:
+    shown = page.get(f"{_address(page)}&by=plain").text
+    (other,) = re.findall(r'href="[^"]*(/compare[^"]*by=system[^"]*)#slices"', shown)
+    (found,) = page.data(other.replace("&amp;", "&"))["slices"]
+    for part in found["slices"]:
+        rows = page.data(f"{page.run('new')}?{urlencode(part['query'])}")["matching"]
+        assert rows == {"shown": part["rows"], "of": 40}
+    text = page.get(other.replace("&amp;", "&")).text
+    assert text.count('title="Rows with the same value"') == 2
 
 
 def test_a_row_leads_to_the_one_before_and_after_it(page: Page) -> None:

@@ -158,7 +158,7 @@ def test_a_list_of_several_criteria_says_which_and_draws_each_apart(page: Page) 
     } == {"kind": [("Yes", 10, 1.0)], "short": [("No", 10, 0.0)]}
     shown = page.get(page.run("both")).text
     assert "verdict=No&amp;criteria=short" in shown
-    assert '<td class="soft">kind</td>' in shown
+    assert '<td class="soft cell"><span>kind</span></td>' in shown
 
 
 def test_compared_responses_are_listed_as_texts_and_votes_name_systems(page: Page) -> None:

@@ -15,10 +15,12 @@ from urllib.parse import quote, urlencode
 
 import pytest
 
+from adjudge import Criteria, DirectJudge, Instance
 from adjudge.core.catalog.criteria_file import read_entries
+from adjudge.core.domain.criteria import CriteriaOption
 from adjudge.features.rag import RagEvaluator
 from adjudge.trust.labels.store import LabelStore
-from support.labels import compared, judged_by_two
+from support.labels import compared, judged_by_two, model
 from support.page import Page, served
 from support.rag import ROW, gives
 from support.trust import labelled, labels_of, population, run_of
@@ -70,7 +72,8 @@ def test_each_criterion_has_a_column_and_rows_follow_each_other(page: Page) -> N
     run = page.run("two")
     shown = page.get(f"{run}?sort=row").text
     head = shown[shown.index('<table class="rows') :].split("</thead>")[0]
-    assert head.index(">kind<") < head.index(">short<") < head.index("Lowest score")
+    assert head.index(">kind<") < head.index(">short<")
+    assert "Lowest score" not in head  # it says no more than the verdicts
     assert "Votes" not in head
     row = page.data(f"{run}/row/8")["chosen"]
     assert (row["id"], row["criteria"], row["before"], row["behind"]) == ("r3", "short", 6, 10)
@@ -89,7 +92,7 @@ def test_headings_sort_from_either_end_and_the_address_keeps_it(page: Page) -> N
     assert rows["last"] == list(range(60, 10, -1))
     assert rows["worst"][0] == 8  # it failed
     assert rows["best"] != rows["worst"]
-    text = page.get(f"{run}?sort=best").text
+    text = page.get(f"{run}?sort=best&columns=text,verdict,score").text
     assert 'aria-sort="descending"' in text
     assert "sort=worst" in text
     assert page.get(f"{run}?sort=sideways").status == 400
@@ -106,6 +109,41 @@ def test_columns_are_chosen_by_the_address(page: Page) -> None:
     assert "row 3 said" in text
     hostile = quote("field:<script>,nothing")
     assert "<script>,nothing" not in page.get(f"{run}?columns={hostile}").text
+
+
+def test_a_score_and_votes_are_columns_only_if_they_say_something(tmp_path: Path) -> None:
+    run_of(tmp_path / "dates", ROWS)
+    options = [CriteriaOption(name, "", score) for name, score in (("A", 1.0), ("B", 0.5))]
+    answers = model(lambda text: "A" if len(text) % 2 else "B")
+    DirectJudge(answers, votes=3).evaluate(
+        [Instance({"response": "x" * number}) for number in range(6)],
+        Criteria("grade", "Which grade?", options),
+        run=tmp_path / "grades",
+    )
+    with served(tmp_path) as page:
+
+        def shown(address: str) -> list[str]:
+            columns: list[str] = page.data(address)["columns"]["shown"]
+            return columns
+
+        dates, grades = page.run("dates"), page.run("grades")
+        assert "score" not in shown(dates) and "votes" not in shown(dates)
+        assert "score" not in shown(f"{dates}?verdict=PASS"), "the same on every page"
+        assert {"score", "votes"} <= {*shown(f"{dates}?columns=text,score,votes")}
+        assert {"score", "votes"} <= {*shown(grades)}
+        table = page.get(dates).text.split('<table class="rows')[1]
+        assert ">Score<" not in table.split("</thead>")[0]
+
+
+def test_a_page_of_a_run_reads_no_row_that_it_does_not_show(
+    page: Page, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise AssertionError("every row is read")
+
+    monkeypatch.setattr("adjudge.runs.folder.check_rows", refuse)
+    page.server.site.library._kept.clear()
+    assert page.get(f"{page.run('again')}?sort=row").status == 200
 
 
 def test_the_rows_of_a_list_come_as_a_file(page: Page) -> None:

@@ -50,6 +50,7 @@ from adjudge.runs.view.plots import (
     step_class,
 )
 from adjudge.runs.view.timeline import Moment, timeline
+from adjudge.trust.labels.scales import scales_in
 from adjudge.web.audit import AuditLog
 from adjudge.web.forms import counted_rows
 from adjudge.web.guard import LANGUAGE_COOKIE, Access
@@ -245,7 +246,20 @@ class Site:
     def _is_watched(self, run: str) -> bool:
         """Return True if there is something to watch in a run."""
         try:
-            return has_document(self.library.find(run).folder)
+            place = self.library.find(run)
+            return self.library.get_or_compute(
+                place, "is watched", lambda: has_document(place.folder)
+            )
+        except AdjudgeError:  # the page itself says what is wrong
+            return False
+
+    def _has_questions(self, run: str) -> bool:
+        """Return True if people can label the rows of a run."""
+        try:
+            place = self.library.find(run)
+            return self.library.get_or_compute(
+                place, "has questions", lambda: bool(scales_in(place.folder))
+            )
         except AdjudgeError:  # the page itself says what is wrong
             return False
 
@@ -282,6 +296,7 @@ class Site:
                 may_label=self.may(request, "label"),
                 may_spend=self.may(request, "spend"),
                 is_watched=self._is_watched,
+                has_questions=self._has_questions,
                 theme=theme_of(request),
                 here_is=_section(request),
             )

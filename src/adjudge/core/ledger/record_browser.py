@@ -680,7 +680,7 @@ def _line(
         count_agreeing(valid, number_of(result.get("agreement"))),
         _data_columns(object_in(result.get(INPUT)), fields),
         _preview(result.get("reason")),
-        tuple(str(response)[:_PREVIEW] for response in compared[:_MOST_BEGINNINGS])
+        tuple(_cut(str(response), _PREVIEW) for response in compared[:_MOST_BEGINNINGS])
         if isinstance(compared, list)
         else (),
         _excerpt(
@@ -714,16 +714,21 @@ def _data_columns(stored: JsonObject, fields: Mapping[str, str]) -> dict[str, st
         if not (isinstance(cell, dict) and cell.get("field") == name)
     }
     return {
-        name: (cell_text(cell) or "")[:_PREVIEW] for name, cell in input_from(apart, fields).items()
+        name: _cut(cell_text(cell) or "", _PREVIEW)
+        for name, cell in input_from(apart, fields).items()
     }
 
 
 def _preview(value: JsonValue) -> str:
     if isinstance(value, list):
         return _BETWEEN.join(
-            str(response)[: _PREVIEW // 2] for response in value[:_MOST_BEGINNINGS]
+            _cut(str(response), _PREVIEW // 2) for response in value[:_MOST_BEGINNINGS]
         )
-    return str(value or "")[:_PREVIEW]
+    return _cut(str(value or ""), _PREVIEW)
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[:most]}…"
 
 
 def find_row(

@@ -61,7 +61,11 @@ def verdict_sentence(figures: LearnedFigures) -> Message:
 
 
 def lines(learned: LearnedJudge, *, in_text: bool = True) -> Iterator[Message]:
-    """Yield the lines below the figures; ``in_text``: include the curve and the mistakes."""
+    """Yield the lines below the figures.
+
+    ``in_text``: include the curve, the mistakes and the option for cascades, which pages show in
+    another form.
+    """
     figures, file = learned.figures, learned.file
     if figures.words_suffice:
         yield Message(
@@ -93,8 +97,12 @@ def lines(learned: LearnedJudge, *, in_text: bool = True) -> Iterator[Message]:
     if file.acceptance is not None:
         yield from file.acceptance.lines()
     elif figures.saving is not None:
-        yield Message("as the first step of a cascade, estimated by cross-validation:")
-        yield from figures.saving.lines()
+        heading = Message("as the first step of a cascade, estimated by cross-validation:")
+        saving = heading, *figures.saving.lines()
+        if not in_text:
+            yield join(" ", saving)
+            return
+        yield from saving
         yield Message("--cascade sets a threshold with a guarantee")
 
 

@@ -12,14 +12,14 @@ from adjudge.features.stress.drift.history import FACT as LOOK
 from adjudge.features.stress.drift.history import anchors_of, drift_report
 from adjudge.features.stress.drift_report import drift_document
 from adjudge.messages import Message
-from adjudge.runs.folder import run_info
+from adjudge.runs.folder import run_facts
 from adjudge.runs.view.document import Document
 from adjudge.web.page import Page
 
 
 def document_of(folder: Path, language: str) -> Document | None:
     """Return the report of an attack or of drift; None if the run is neither."""
-    facts = run_info(folder).facts
+    facts = run_facts(folder).facts
     if ATTACK in facts:
         return attack_document(attack_report(folder), language)
     if LOOK in facts and (anchors := anchors_of(folder)) is not None:
@@ -30,7 +30,7 @@ def document_of(folder: Path, language: str) -> Document | None:
 
 def has_document(folder: Path) -> bool:
     """Return True if a run is an attack or a look at anchors."""
-    facts = run_info(folder).facts
+    facts = run_facts(folder).facts
     return ATTACK in facts or (LOOK in facts and anchors_of(folder) is not None)
 
 

@@ -18,8 +18,10 @@ from adjudge.core.domain.frozen_mapping import plain, some_of
 from adjudge.core.domain.json_types import JsonDict, object_in
 from adjudge.core.domain.judge_configuration import JudgeConfiguration
 from adjudge.core.domain.judge_criterion import JudgeCriterion, of_system
-from adjudge.core.domain.slices import value_in
+from adjudge.core.domain.slices import OTHERS, value_in
 from adjudge.core.judges.settings import one_of
+from adjudge.core.ledger.columns import COLUMN
+from adjudge.core.ledger.conditions import equals
 from adjudge.core.ledger.file import read_judge
 from adjudge.core.ledger.records import records
 from adjudge.errors import SetupError
@@ -36,9 +38,10 @@ from adjudge.trust.paired_series import number_of
 from adjudge.web.forms import whole
 from adjudge.web.library import Library, RunPlace
 from adjudge.web.page_registry import comparison_parts, hidden_fields, merge_data
+from adjudge.web.pages.pictures import slice_condition
 from adjudge.web.pages.row import row_number
 from adjudge.web.pages.row_details import text_of
-from adjudge.web.pages.run import judged_field
+from adjudge.web.pages.run import columns_known, judged_field
 from adjudge.web.site import Site, asked_for, site_of
 
 TABS = (
@@ -196,7 +199,11 @@ def by_column(library: Library, run_a: RunPlace, run_b: RunPlace, by: str) -> li
                 "judge": comparison.judge,
                 "criteria": comparison.criteria,
                 "slices": [
-                    {**object_in(plain(drawn_difference(part, judges))), "slice": part.slice}
+                    {
+                        **object_in(plain(drawn_difference(part, judges))),
+                        "slice": part.slice,
+                        "query": _slice_query(library, run_b, part, by),
+                    }
                     for part in sorted(
                         comparison.slices,
                         key=lambda part: (part.shown.value is None, part.shown.value or 0.0),
@@ -210,6 +217,19 @@ def by_column(library: Library, run_a: RunPlace, run_b: RunPlace, by: str) -> li
 
     what = f"compare {run_b.id} {library.version(run_b)} by {by}"
     return library.get_or_compute(run_a, what, compare)
+
+
+def _slice_query(library: Library, run: RunPlace, part: RunComparison, by: str) -> JsonDict | None:
+    """Return the query for a slice's rows in the list of a run; None if no expression names it."""
+    judge = part.judges[1]
+    with reading(run.folder) as ledger:
+        columns = columns_known(ledger, library, run, judge)
+    if part.slice == OTHERS or by not in columns.columns:
+        return None
+    where = slice_condition(part.slice, columns.written(COLUMN, by))
+    if part.answered_by:
+        where = f"{where} and {equals(f'{COLUMN}system', part.answered_by)}"
+    return {"judge": judge, "where": where}
 
 
 class _RowTexts(NamedTuple):

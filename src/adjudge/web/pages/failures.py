@@ -13,6 +13,7 @@ from starlette.responses import Response
 from adjudge.core.domain.json_types import JsonDict, JsonObject
 from adjudge.core.ledger.conditions import LONGEST, equals
 from adjudge.core.ledger.failed_rows import count_failed, failed_rows
+from adjudge.errors import SetupError
 from adjudge.messages import Message, abridge
 from adjudge.web.forms import rows_text
 from adjudge.web.page import Page
@@ -78,7 +79,15 @@ def show(request: Request) -> Response:
     site, place, reason = site_of(request), place_of(request), request.query_params.get("reason")
     site.refuse_read_only(JUDGES_NOTHING)
     words = ["resume", str(place.folder), "--", *again_words(reason)]
-    estimate = site.jobs.estimate(words)
+    command = shlex.join(["adjudge", *words])
+    try:
+        estimate = site.jobs.estimate(words)
+    except (
+        SetupError
+    ) as error:  # such as a run whose code changed since, which only a person trusts
+        return site.answer(
+            request, "again_part.html.jinja", {"problem": error.message, "command": command}
+        )
     cost, remaining = estimate["cost_usd"], site.spending.remaining
     high = float(cost["upper"] or 0.0) if isinstance(cost, dict) else 0.0
     data = {
@@ -88,7 +97,8 @@ def show(request: Request) -> Response:
         "fits": high <= remaining,
         "left": remaining,
         "reason": reason,
-        "command": shlex.join(["adjudge", *words]),
+        "problem": None,
+        "command": command,
     }
     return site.answer(request, "again_part.html.jinja", data)
 

@@ -19,7 +19,7 @@ from adjudge.core.domain.record import JudgmentRecord
 from adjudge.core.ledger.record_browser import judges_in, row_of_id
 from adjudge.core.ledger.records import records
 from adjudge.runs.folder import reading
-from adjudge.trust.labels.scales import label_scales
+from adjudge.trust.labels.scales import scales_in
 from adjudge.web.library import RunPlace
 from adjudge.web.page import Page
 from adjudge.web.pages.row import begins, row_record
@@ -157,14 +157,7 @@ def _curl(folder: Path, record: JudgmentRecord) -> str:
 
     Empty if its criterion is not stored or the row has no response.
     """
-    scale = next(
-        (
-            label_scale
-            for label_scale in label_scales(folder)
-            if label_scale.name == record.criterion
-        ),
-        None,
-    )
+    scale = next((one for one in scales_in(folder) if one.name == record.criterion), None)
     fields = _fields(record)
     response = fields.pop("response", None)
     if scale is None or response is None:

@@ -22,7 +22,23 @@ function move(step) {
 
 function choose(line) {
   for (const other of lines()) other.classList.toggle("chosen", other === line);
+  const row = document.querySelector(".split > #row");
+  if (row) row.hidden = !line; // without a row the list has the whole width
 }
+
+function closeRow() {
+  const chosen = document.querySelector("[data-line].chosen a"), address = new URL(location.href);
+  address.searchParams.delete("row");
+  history.replaceState(history.state, "", address.pathname + address.search);
+  choose(null);
+  document.querySelector(".split > #row").replaceChildren();
+  chosen?.focus();
+}
+document.addEventListener("click", (event) => {
+  if (!event.target.closest(".split > #row [data-close-row]") || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  event.preventDefault();
+  closeRow();
+});
 
 // Side by side, j and k go from one row whose verdicts differ to the next, over the end of the page.
 function chooseDifferent(row) {
@@ -283,6 +299,9 @@ document.addEventListener("keydown", (event) => {
     openDialog(event.key === "?" ? "#help" : "#switch");
   } else if (key === "x") {
     tickChosen();
+  } else if (key === "a" && document.querySelector("#actions")) {
+    document.querySelector("#actions").open = true;
+    document.querySelector("#these button").focus();
   } else if ((key === "j" || key === "k") && document.querySelector("table.outputs")) {
     moveDifferent(key === "j" ? 1 : -1);
   } else if (key === "j" || key === "k") {
@@ -332,6 +351,51 @@ document.addEventListener("htmx:before:request", (event) => {
 });
 fetchAhead();
 
+// Columns are as wide as somebody made them last, in the list of any run; a double click gives a column its own width again.
+const WIDTHS = "widths";
+const widths = () => JSON.parse(localStorage.getItem(WIDTHS) ?? "{}");
+const headings = () => [...document.querySelectorAll(".split > #list thead th[data-column]")];
+
+function setWidth(heading, width) {
+  heading.style.width = heading.style.minWidth = width ? `${width}px` : "";
+}
+
+function drawWidths() {
+  const kept = widths();
+  for (const heading of headings()) {
+    setWidth(heading, kept[heading.dataset.column]);
+    if (heading.querySelector(".grip")) continue;
+    const grip = document.createElement("span");
+    grip.className = "grip";
+    heading.append(grip);
+  }
+}
+drawWidths();
+
+document.addEventListener("pointerdown", (event) => {
+  const grip = event.target.closest(".grip");
+  if (!grip) return;
+  const heading = grip.parentElement, start = heading.offsetWidth - event.clientX;
+  const pull = ({ clientX }) => setWidth(heading, Math.max(40, Math.round(start + clientX)));
+  event.preventDefault();
+  grip.setPointerCapture(event.pointerId);
+  grip.classList.add("held");
+  grip.addEventListener("pointermove", pull);
+  grip.addEventListener("lostpointercapture", () => {
+    grip.removeEventListener("pointermove", pull);
+    grip.classList.remove("held");
+    keepWidth(heading, heading.offsetWidth);
+  }, { once: true });
+});
+document.addEventListener("dblclick", (event) => {
+  const heading = event.target.closest(".grip")?.parentElement;
+  if (heading) { setWidth(heading); keepWidth(heading); }
+});
+
+function keepWidth(heading, width) {
+  localStorage.setItem(WIDTHS, JSON.stringify({ ...widths(), [heading.dataset.column]: width }));
+}
+
 // The list beside a row is as wide as it was made last.
 const list = document.querySelector(".split > #list");
 if (list && localStorage.getItem("list")) list.style.width = localStorage.getItem("list");
@@ -346,6 +410,7 @@ document.addEventListener("htmx:before:swap", () => { wasInRow = document.active
 document.addEventListener("htmx:after:swap", () => {
   if (wasInRow && document.activeElement === document.body) document.querySelector("#row")?.focus({ preventScroll: true });
   drawTexts();
+  drawWidths();
   followList();
   countTicked();
   fetchAhead();
