@@ -190,6 +190,28 @@ def test_a_dry_run_asks_no_target(project: Path) -> None:
     assert not asked(project)
 
 
+def test_an_estimate_of_the_rest_knows_the_answers_of_targets(project: Path) -> None:
+    (project / "judge.py").write_text(
+        "import json\n\ndef ask(prompt):\n"
+        "    if 'It is 6' in prompt:\n        raise RuntimeError('it is down')\n"
+        "    return json.dumps({'explanation': 'so', 'selected_option': 'PASS'})\n"
+    )
+    judges = "judges: [{kind: aspect, name: right, criteria: It is right.}]"
+    rows(
+        project,
+        f"data: rows.csv\ntarget: app.py:last\nmodels: judge.py:ask\nrun: runs/lost\n{judges}\n",
+        "--trust",
+    )
+    before = asked(project)
+    flags = ("--dry-run", "--json", "--retry-failed")
+    done = adjudge("resume", "runs/lost", "--trust", "--", *flags, cwd=project)
+    assert done.returncode == 0, done.stderr
+    (found,) = json.loads(done.stdout)["results"]
+    # the target's two answers failed, too: both rows are asked again from their beginning
+    assert found["calls"]["lower"] == 3
+    assert asked(project) == before
+
+
 def test_a_gate_names_a_check(project: Path) -> None:
     (project / "rows.csv").write_text("id,question,expected\na,what is 4,4\nb,what is 5,6\n")
     rows(project, CHECKS, "--fail-under", "right=0.5", code=0)

@@ -19,7 +19,9 @@ from adjudge.core.ledger.pending import asked_in
 from adjudge.core.ledger.rows import checked_key, wordings_in
 from adjudge.runs.folder import reading, run_facts
 
-_ANSWERED = "SELECT ballot, outcome, option, more FROM votes WHERE ballot IN ({}){} ORDER BY number"
+_ANSWERED = (
+    "SELECT ballot, outcome, option, text, more FROM votes WHERE ballot IN ({}){} ORDER BY number"
+)
 _REPLIED = " AND outcome <> 'model_error'"
 
 
@@ -100,7 +102,9 @@ class KnownVotes(Known):
             raise ledger_error(self._path, error) from error
 
 
-def _vote(ballot: Ballot, outcome: str, option: str | None, more: str | None) -> Vote | None:
+def _vote(
+    ballot: Ballot, outcome: str, option: str | None, text: str | None, more: str | None
+) -> Vote | None:
     more_values = json.loads(more or "{}")
     if more_values.get("unfinished"):
         return None
@@ -109,5 +113,6 @@ def _vote(ballot: Ballot, outcome: str, option: str | None, more: str | None) ->
         ballot=ballot,
         outcome=Outcome(outcome),
         verdict=verdict,
+        text=text,  # the answer of a target, which the judge is asked about
         distribution=more_values.get("distribution"),
     )
