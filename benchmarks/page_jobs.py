@@ -148,8 +148,8 @@ def which_system_where(hand: Hand) -> None:
 def ask_failures_again(hand: Hand) -> None:
     hand.tab.goto(hand.page.address(hand.page.run("after")))
     hand.click(hand.tab.locator(".failures > summary"))
-    hand.click(hand.tab.locator(".failures .again button").first)
-    hand.tab.locator(".failures .asked :is(a, p)").first.wait_for()
+    hand.click(hand.tab.locator(".failures .again button.main").first)
+    hand.tab.wait_for_url("**/jobs/*")
 
 
 def start_with_a_gate(hand: Hand) -> None:
