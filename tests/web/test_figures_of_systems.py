@@ -56,7 +56,13 @@ def _answers(folder: Path, *, failed: str = "") -> Path:
             Instance(
                 {"response": f"text {number} by {system}"},
                 f"{number} [{system}]",
-                metadata={"row": {"system": system, "answered_row": number}},
+                metadata={
+                    "row": {
+                        "system": system,
+                        "answered_row": number,
+                        "third": "no" if number % 3 else "yes",
+                    }
+                },
             )
             for number in range(12)
             for system in ("old", "new")
@@ -122,13 +128,20 @@ def test_a_system_without_a_score_is_named_without_a_value(page: Page) -> None:
     assert page.get("/").status == 200
 
 
-def test_each_system_is_a_point_over_time(page: Page) -> None:
+def test_each_system_has_its_own_line_over_time(page: Page) -> None:
     (trend,) = page.data(f"{page.run('both')}/pictures")["trends"]
-    assert {moment["name"] for moment in trend["moments"]} == {
-        "both [old]",
-        "both [new]",
-        "half [old]",
+    assert trend["criterion"] == "fine [old]"
+    assert {moment["name"] for moment in trend["moments"]} == {"both", "half"}
+
+
+def test_systems_stand_beside_each_other_in_each_slice(page: Page) -> None:
+    (crossed,) = page.data(f"{page.run('both')}/pictures?by=third")["crossed"]
+    assert (crossed["criterion"], crossed["across"]) == ("fine", ["new", "old"])
+    found = {
+        one["name"]: ([cell["value"] for cell in one["cells"]], one["lower"])
+        for one in crossed["slices"]
     }
+    assert found == {"no": ([0.0, 1.0], ["new"]), "yes": ([1.0, 1.0], [])}
 
 
 def test_a_copy_filters_by_system(runs: Path) -> None:

@@ -23,6 +23,8 @@ from adjudge.stats.intervals import Interval, interval_of_bounds, scaled_interva
 from adjudge.stats.slices import level_of_each
 
 _LEVEL = 0.95
+_SYSTEM = "system"
+"""The column with the name of the system, in rows of targets."""
 
 
 @dataclass(frozen=True)
@@ -141,12 +143,13 @@ def score_slices(
 
 
 def _groups(
-    records: Iterable[JudgmentRecord],
+    records: Iterable[JudgmentRecord], *, by_system: bool = True
 ) -> dict[tuple[str, str], list[JudgmentRecord]]:
     """Return (criterion, system whose answers they are if several answered) → judgments."""
     groups: dict[tuple[str, str], list[JudgmentRecord]] = {}
     for record in records:
-        groups.setdefault((record.criterion, record.answered_by), []).append(record)
+        system = record.answered_by if by_system else ""
+        groups.setdefault((record.criterion, system), []).append(record)
     if len({system for _, system in groups}) > 1:
         return groups
     return {(criterion, ""): group for (criterion, _), group in groups.items()}
@@ -212,10 +215,12 @@ def crossed_slices(
 ) -> list[CrossedSlices]:
     """Return the mean of the rows with each pair of values, for each criterion of a judge.
 
-    Criteria whose rows lack one of the columns are left out.
+    Criteria whose rows lack one of the columns are left out. Answers of several systems are shown
+    separately: beside each other if one of the columns is the system.
     """
     crossed = []
-    for (criterion, system), group in _groups(records).items():
+    by_system = _SYSTEM not in (column, across)
+    for (criterion, system), group in _groups(records, by_system=by_system).items():
         first = [value_in(record, column) for record in group]
         second = [value_in(record, across) for record in group]
         if not any(first) or not any(second):

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
+from itertools import product
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -124,51 +125,51 @@ def _of(
 
 
 def _trends(library: Library, place: RunPlace, judge: str) -> list[JsonDict]:
-    """Return each criterion's mean in every run that uses it, oldest first; empty if this run is
-    the only one.
+    """Return the mean by each criterion, of each system if several answered, in every run that has
+    one, oldest first; empty if this run is the only one.
     """
     own_judge = _asked_in(library, place).get(judge, _Asked((), None))
-    moments_by_criterion: dict[str, list[tuple[float, JsonDict]]] = {
-        name: [] for name in own_judge.criteria
-    }
-    for run in library.scan()[:_MOST_RUNS]:
+    moments_by_part: dict[str, list[tuple[float, JsonDict]]] = {}
+    runs = library.scan()[:_MOST_RUNS]
+    for name, run in product(own_judge.criteria, runs):
         asked_by_judge = _asked_in(library, run)
-        for name in own_judge.criteria:
-            judges = [
-                name_of_judge
-                for name_of_judge, question_set in asked_by_judge.items()
-                if name in question_set.criteria
-            ]
-            judge_there = judge if judge in judges else judges[0] if len(judges) == 1 else None
-            if judge_there is None:
-                continue
-            same_judge = asked_by_judge[judge_there].identity == own_judge.identity
-            about: JsonDict = {"is_this": run == place, "same_judge": same_judge}
-            for at, values in _moments(library, run, judge_there, name):
-                moments_by_criterion[name].append((at, {**values, **about}))
+        judges = [
+            name_of_judge
+            for name_of_judge, question_set in asked_by_judge.items()
+            if name in question_set.criteria
+        ]
+        judge_there = judge if judge in judges else judges[0] if len(judges) == 1 else None
+        if judge_there is None:
+            continue
+        same_judge = asked_by_judge[judge_there].identity == own_judge.identity
+        about: JsonDict = {"is_this": run == place, "same_judge": same_judge}
+        for part, at, values in _moments(library, run, judge_there, name):
+            moments_by_part.setdefault(part, []).append((at, {**values, **about}))
     return [
         {
             "criterion": name,
-            "moments": [name_of_judge for _, name_of_judge in sorted(moments, key=itemgetter(0))],
+            "moments": [moment for _, moment in sorted(moments, key=itemgetter(0))],
         }
-        for name, moments in moments_by_criterion.items()
-        if len(moments) > 1
+        for name, moments in moments_by_part.items()
+        if len(moments) > 1 and any(moment["is_this"] for _, moment in moments)
     ]
 
 
 def _moments(
     library: Library, place: RunPlace, judge: str, criterion: str
-) -> Iterator[tuple[float, JsonDict]]:
-    """Yield when a run started and a criterion's mean in it, for each system that answered."""
+) -> Iterator[tuple[str, float, JsonDict]]:
+    """Yield a criterion's name, with the system if several answered, when the run started, and the
+    mean.
+    """
     about, counts = library.about(place), library.counts(place).get(judge)
     if counts is None:
         return
-    for part, mean in counts.means.items():
-        of, system = counts.parts.get(part, (criterion, ""))
-        if of == criterion and (mean.value is not None or mean.between):
-            at, name = about.started or about.written, of_system(place.name, system)
-            run: JsonDict = {"run": place.id, "name": name, "at": at, "judge": judge}
-            yield at, {**run, **mean_data(mean)}
+    at = about.started or about.written
+    run: JsonDict = {"run": place.id, "name": place.name, "at": at, "judge": judge}
+    for name, mean in counts.means.items():
+        part = counts.parts.get(name, (criterion, ""))
+        if part[0] == criterion and (mean.value is not None or mean.between):
+            yield of_system(*part), at, {**run, **mean_data(mean)}
 
 
 def _slices(library: Library, place: RunPlace, judge: str, by: str) -> list[JsonDict]:
