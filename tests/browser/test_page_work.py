@@ -87,8 +87,7 @@ def test_a_part_of_a_bar_shows_its_rows_and_their_number_is_that_of_the_json(
     shown = page.locator("[data-line] td:nth-of-type(2)").all_inner_texts()
     assert set(shown) == {"FAIL"}
     page.locator(".chip.on").click()
-    page.wait_for_load_state()
-    assert "verdict" not in page.url
+    page.wait_for_url(lambda url: "verdict" not in url)
     page.context.close()
 
 

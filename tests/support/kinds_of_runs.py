@@ -93,8 +93,8 @@ def make(root: Path) -> None:
 def _targets(root: Path) -> None:
     """Two systems, of which one fails sometimes, and a gate that is undecided for one."""
     root.mkdir(exist_ok=True)
-    rows = "".join(f"q{n},question {n}?\n" for n in range(40))
-    (root / "rows.csv").write_text(f"id,question\n{rows}")
+    rows = "".join(f"q{n},question {n}?,{'refund' if n % 3 else 'size'}\n" for n in range(40))
+    (root / "rows.csv").write_text(f"id,question,topic\n{rows}")
     (root / "code.py").write_text(CODE)
     (root / "eval.yaml").write_text(EVAL)
     commands.adjudge("run", "eval.yaml", "--trust", cwd=root)
