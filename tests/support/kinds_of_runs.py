@@ -17,6 +17,7 @@ from adjudge import (
     ScriptedModel,
 )
 from adjudge.core.domain.criteria import yes_no_criteria
+from adjudge.core.domain.json_types import JsonDict
 from support import commands
 from support.agent_runs import agent_run
 from support.labels import compared, judged_by_two, model
@@ -114,7 +115,7 @@ def _rubric(folder: Path) -> None:
             }
         )
 
-    rows = [
+    rows: list[JsonDict] = [
         {"response": f"row {n}", "rubric": [{"text": "Says when.", "points": 2}, "Is polite."]}
         for n in range(20)
     ]

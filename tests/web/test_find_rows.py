@@ -23,6 +23,7 @@ from adjudge.core.ledger.columns import KnownColumns
 from adjudge.core.ledger.conditions import WrongCondition, read_condition
 from adjudge.core.reading.patterns import CannotMatch, which_match
 from adjudge.features.rag import RagEvaluator
+from adjudge.messages import Message
 from adjudge.web.views import read_views
 from support.agent_runs import agent_run
 from support.labels import judged_by_two, model
@@ -208,7 +209,7 @@ def test_a_list_whose_rows_take_too_long_to_count_is_shown_without_their_number(
     """The list looks at its first rows alone: a slow text may come later."""
 
     def rows_of(*_: object) -> None:
-        raise WrongCondition(0, 8, "it takes too long")
+        raise WrongCondition(0, 8, Message("it takes too long"))
 
     monkeypatch.setattr("adjudge.web.pages.run.rows_of", rows_of)
     run, where = page.run("two"), quote("response ~ /text [0-4]/")

@@ -115,7 +115,7 @@ def with_win_bars(
 ) -> dict[str, JsonDict]:
     """Add to each system's win rate the bar of its gate, if the judge has one criterion."""
     bars = {
-        str(gate["name"]): gate["bar"]
+        str(gate["name"]): cast(float, gate["bar"])
         for gate in gates
         if gate["judge"] == judge and gate["measure"] == "win rate"
     }

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from adjudge import Request, RubricJudge, ScriptedModel
-from adjudge.core.domain.json_types import JsonDict
+from adjudge.core.domain.json_types import JsonDict, JsonValue
 from support.page import Page, served
 
-RUBRIC = ["Names Paris.", {"text": "Insults.", "points": -2}, "Is polite."]
+RUBRIC: list[JsonValue] = ["Names Paris.", {"text": "Insults.", "points": -2}, "Is polite."]
 ROW: JsonDict = {"id": "a", "user_input": "Where?", "response": "In Paris.", "rubric": RUBRIC}
 TEXTS = ["Names Paris.", "Insults.", "Is polite."]
 

@@ -14,7 +14,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from adjudge.core.domain.frozen_mapping import some_of
-from adjudge.core.domain.json_types import JsonDict
+from adjudge.core.domain.json_types import JsonDict, JsonValue
 from adjudge.core.domain.judge_configuration import JudgeConfiguration
 from adjudge.core.domain.record import Fields, JudgmentRecord, VoteRecord
 from adjudge.core.domain.vote import DECIDED
@@ -196,7 +196,9 @@ def _votes(
     ]
 
 
-def _about(prompt: ShownPrompt, record: JudgmentRecord, titles: Mapping[object, object]) -> object:
+def _about(
+    prompt: ShownPrompt, record: JudgmentRecord, titles: Mapping[JsonValue, JsonValue]
+) -> JsonValue:
     """Return what a vote is about, if it is only a part of the judgment."""
     return None if prompt.about == record.criterion else titles.get(prompt.about, prompt.about)
 
