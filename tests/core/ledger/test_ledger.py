@@ -227,7 +227,7 @@ def test_votes_are_found_by_what_was_asked_alone() -> None:
 
 def test_other_words_of_the_template_ask_something_else(monkeypatch: pytest.MonkeyPatch) -> None:
     before = key_of(ballot())
-    monkeypatch.setattr("adjudge.core.ledger.key.wording", lambda prefix, language: "reworded")
+    monkeypatch.setattr("adjudge.core.ledger.key.wording", lambda *asked: "reworded")
     assert key_of(ballot()) != before
 
 

@@ -12,9 +12,14 @@ from pathlib import Path
 import pytest
 
 from adjudge import AspectCritic
+from adjudge.core.domain.instance import Instance
+from adjudge.core.domain.question import question_of
+from adjudge.core.domain.vote import Ballot
+from adjudge.core.judges.aspect import aspect_criteria
+from adjudge.core.ledger.key import key_of
 from adjudge.core.prompts import renderer
 from adjudge.core.prompts.languages import LANGUAGES
-from adjudge.core.prompts.renderer import earlier_version, wording
+from adjudge.core.prompts.renderer import SANDWICH, earlier_version, wording
 from adjudge.runs.results.prompts import shown_prompts
 
 FILE = "aspect.jinja"
@@ -73,3 +78,18 @@ def test_a_resumed_run_asks_the_rest_in_the_words_it_began_with(
         (shown,) = shown_prompts(connection, "AspectCritic", 1)
     assert shown is not None and shown.checked
     assert "\n\n".join(content for _, content in shown.turns) == asked[1]
+
+
+@pytest.mark.parametrize("suffix", ["", SANDWICH])
+def test_a_vote_of_a_run_in_an_earlier_wording_is_found(
+    later_version: Path, monkeypatch: pytest.MonkeyPatch, suffix: str
+) -> None:
+    short = aspect_criteria("short", "It is short.")
+    one = Instance({"response": "one"})
+    ballot = Ballot(short, one, question_of(short), f"aspect{suffix}", "m", "en")
+    begun_with = renderer.wordings("en")
+    before = key_of(ballot, "m", begun_with)
+    monkeypatch.setattr(renderer, "_TODAY", later_version)
+    forget()
+    assert key_of(ballot, "m", begun_with) == before
+    assert key_of(ballot, "m", renderer.wordings("en")) != before

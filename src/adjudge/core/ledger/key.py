@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from adjudge.core.domain.vote import Ballot
 from adjudge.core.ledger.rows import KEY_BYTES
-from adjudge.core.prompts.renderer import LIKELIHOOD, TEXT_FIRST, wording
+from adjudge.core.prompts.renderer import LIKELIHOOD, TEXT_FIRST, version_in, wording
 
 
 def key_of(
@@ -26,7 +26,13 @@ def key_of(
     name = f"{ballot.template}.jinja"
     if ballot.mode == "likelihood":
         name = TEXT_FIRST if ballot.template == TEXT_FIRST else LIKELIHOOD
-    return _key(asked or ballot.id, wordings.get(name) or wording(name, ballot.language), model)
+    worded = wordings.get(name) or wording(
+        # A task that is repeated after the material has no entry of its own.
+        name,
+        ballot.language,
+        version_in(ballot.template, wordings),
+    )
+    return _key(asked or ballot.id, worded, model)
 
 
 @lru_cache(maxsize=4096)

@@ -132,13 +132,29 @@ def load(name: str, language: str, *, earlier: bool = False) -> Template:
 
 
 @cache
-def wording(prefix: str, language: str) -> str:
+def wording(prefix: str, language: str, earlier: str = "") -> str:
     """Return the SHA-256 of the template files whose names begin with ``prefix``: it changes with
     their words.
+
+    ``earlier``: an earlier wording of one of them, e.g. "aspect_1".
     """
     prefixes = tuple(prefix.replace("+", ".jinja+").split("+"))
     files = {name: file for name, file in _templates(language).items() if name.startswith(prefixes)}
+    if earlier:
+        files[_file_of(earlier)] = _EARLIER / language / f"{earlier}.jinja"
     return text_hash(*((name, file.read_text(encoding="utf-8")) for name, file in files.items()))
+
+
+def version_in(template: str, wordings: Mapping[str, str]) -> str:
+    """Return the earlier wording in which a run asks the questions of a template, as
+    ``earlier_version`` does.
+
+    ``wordings``: those that the run began with.
+    """
+    if not wordings:
+        return ""
+    file = f"{template.removesuffix(SANDWICH)}.jinja"
+    return earlier_version(file, wordings.get(file, ""))
 
 
 def earlier_version(file: str, worded: str) -> str:
@@ -159,9 +175,13 @@ def _earlier_versions() -> Mapping[tuple[str, str], str]:
     for language in LANGUAGES:
         for path in _EARLIER.joinpath(language).iterdir():
             if path.name.endswith(".jinja"):
-                file = f"{path.stem.rpartition('_')[0]}.jinja"
+                file = _file_of(path.stem)
                 versions[file, text_hash((file, path.read_text(encoding="utf-8")))] = path.stem
     return versions
+
+
+def _file_of(earlier: str) -> str:
+    return f"{earlier.rpartition('_')[0]}.jinja"
 
 
 @cache
@@ -235,10 +255,7 @@ def render(ballot: Ballot, wordings: Mapping[str, str] = NOTHING) -> Prompt:
 
     ``wordings``: the wordings that its run began with. One that is still known is used again.
     """
-    criteria, version = ballot.criteria, ""
-    if wordings:
-        file = f"{ballot.template.removesuffix(SANDWICH)}.jinja"
-        version = earlier_version(file, wordings.get(file, ""))
+    criteria, version = ballot.criteria, version_in(ballot.template, wordings)
     frame_key = (
         ballot.template,
         version,
