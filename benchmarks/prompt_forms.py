@@ -1,18 +1,23 @@
-"""The tokens of an aspect judgment, and what small models answer to a shorter form of its prompt.
+"""The tokens of a judgment, part by part, and what small models answer to other forms of a prompt.
 
-    python benchmarks/prompt_forms.py [--data FOLDER] [--limit 60] [--longest 1500]
+    python benchmarks/prompt_forms.py [--tokens] [--data FOLDER] [--limit 60] [--longest 1500]
     [--form FILE.jinja ...] [--models local/smollm2-135m-raw local/smollm2-135m FILE.gguf]
 
-Nothing is generated: a verdict is the log-odds of PASS against FAIL after the prompt and the
-beginning of a reply. "today" is the installed form, "today, reversed" the same sentences with the
-rules in reverse: their distance is the noise that any change of words makes. A small model leans to
-one verdict, so "same" compares the sides of each form's own median. "moved" is the share of texts
-that people failed which get to the PASS side if a text that talks to the judge is added.
+Tokens are those of the embedded model's tokenizer. The forms of the prompt of an aspect are in
+``forms``; ``--form`` adds others. "today" is the installed one.
+
+With data: a verdict is the log-odds of PASS against FAIL after the prompt and the beginning of a
+reply. Two forms say the same as "today" in other ways, at its length: "reversed" has its rules in
+reverse, "reworded" has other words. Their distance from "today" is what any change of words does.
+A small model leans to one verdict, so "same" compares the sides of each form's own median. "moved"
+is the share of texts that people failed which get to the PASS side if a text that talks to the
+judge is added.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import os
 import random
@@ -26,22 +31,34 @@ from typing import cast
 import jinja2
 import numpy as np
 
+from adjudge.core.domain.criteria import Criteria, CriteriaOption
+from adjudge.core.domain.instance import Instance
 from adjudge.core.domain.message import ChatMessage, Prompt, Role
-from adjudge.core.domain.question import question_of
+from adjudge.core.domain.question import Comparison, Rating, question_of
+from adjudge.core.domain.vote import Ballot
 from adjudge.core.judges.aspect import FAIL, PASS, aspect_criteria
 from adjudge.core.prompts import renderer
 from adjudge.core.prompts.fence import fence
+from adjudge.core.prompts.languages import LANGUAGES
 from adjudge.features.local.llama import Llama
 from adjudge.features.local.onnx.scorer import Scorer
+from adjudge.features.local.onnx.tokenizer import Tokenizer
 from adjudge.features.local.provider import LocalModel, _scorer
+from adjudge.features.local.weights.gguf import read_header
+from adjudge.features.rag.judge import RagEvaluator
 from adjudge.features.stress.attacks.families import families
 from adjudge.stats.intervals import wilson
 
 BEGUN = '{"explanation": "…", "selected_option": "'
 DRAWS = 1000
 _RULES = re.compile(r"(?:^- .*\n)+", re.MULTILINE)
-TODAY = Path(renderer.__file__).parent / "templates" / "en" / "aspect.jinja"
-SHORT = Path(__file__).parent / "forms" / "aspect_short.jinja"
+TODAY = renderer._TODAY / "en" / "aspect.jinja"
+FORMS = sorted((Path(__file__).parent / "forms").glob("aspect_*.jinja"))
+# Second line of a form whose texts stand between marks of half the tokens.
+SHORT_MARKS = "marks: short\n"
+_FENCED = re.compile(r'<data-\w+ field="(.+?)">\n(.*)\n</data-\w+>', re.DOTALL)
+_LETTERS = "abcdefghijklmnopqrstuvwxyz"
+EMBEDDED = "local/smollm2-135m-raw"
 
 
 @dataclass(frozen=True)
@@ -58,23 +75,149 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
+    parser.add_argument("--tokens", action="store_true", help="ask no model")
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     parser.add_argument("--limit", type=int, default=60, help="texts a set; 0 takes all")
     parser.add_argument("--longest", type=int, default=1500, help="characters of a row's texts")
-    parser.add_argument("--form", type=Path, nargs="*", default=[SHORT], help="further templates")
-    parser.add_argument(
-        "--models", nargs="+", default=["local/smollm2-135m-raw", "local/smollm2-135m"]
-    )
+    parser.add_argument("--form", type=Path, nargs="*", default=[], help="further templates")
+    parser.add_argument("--models", nargs="*", default=[EMBEDDED, "local/smollm2-135m"])
     args = parser.parse_args()
     today = TODAY.read_text(encoding="utf-8")
-    forms = {"today": today, "today, reversed": _RULES.sub(_reversed, today)}
-    forms |= {path.stem: path.read_text(encoding="utf-8") for path in args.form}
-    print_tokens(forms)
+    forms = {
+        "today": today,
+        "reversed": _RULES.sub(_reversed, today),
+        **{
+            path.stem.removeprefix("aspect_"): path.read_text(encoding="utf-8")
+            for path in (*FORMS, *args.form)
+        },
+    }
+    print_tokens()
+    print_forms(forms)
+    if args.tokens:
+        return
     if not args.data.is_dir():
         raise SystemExit(f"{args.data} is not there: the records are not part of this project")
     sets = {name: drawn(list(build(args.data)), args) for name, build in SETS.items()}
     for name in args.models:
         measure(open_scorer(name), name, forms, sets)
+
+
+# -- tokens --------------------------------------------------------------------
+
+PARTS = ("role, headings", "rules", "material rule", "answer format", "marks", "schema")
+QUESTION = "Can you explain the main idea of photosynthesis in two sentences?"
+ANSWER = "Plants turn light, water and carbon dioxide into sugar, and give off oxygen."
+CONTEXTS = ("Plants make sugar from light, water and carbon dioxide.", "They give off oxygen.")
+DEFINITION = "The response answers the question directly and stays on the topic."
+
+
+def ballots(language: str) -> dict[str, Ballot]:
+    """Return a judgment of each kind about the same texts."""
+    asked = Instance({"user_input": QUESTION, "response": ANSWER})
+    several = Instance({"user_input": QUESTION, "response": [ANSWER, CONTEXTS[0], CONTEXTS[1]]})
+    row = Instance({"user_input": QUESTION, "contexts": CONTEXTS, "response": ANSWER})
+    levels = [("Good", "It answers all."), ("Fair", "It answers a part."), ("Bad", "It does not.")]
+    options = [
+        CriteriaOption(name, text, score=2.0 - place) for place, (name, text) in enumerate(levels)
+    ]
+    direct = Criteria("topic", DEFINITION, options)
+    compared = Criteria("topic", DEFINITION, [])
+    work = aspect_criteria("topic", DEFINITION)
+    own = [
+        ("aspect", work, asked, question_of(work), "aspect"),
+        ("direct", direct, asked, question_of(direct), "direct"),
+        ("pairwise", compared, several, Comparison((0, 1)), "pairwise"),
+        ("ranking of three", compared, several, Comparison((0, 1, 2)), "pairwise"),
+        ("code review", work, asked, question_of(work), "qualitative"),
+        ("number", direct, asked, Rating((0.0, 10.0)), "quantitative"),
+    ]
+    made = {
+        kind: Ballot(criteria, instance, question, template, "m", language)
+        for kind, criteria, instance, question, template in own
+    }
+    judge = RagEvaluator(
+        lambda _: "",
+        dimensions=["groundedness"],
+        measures=["context_precision"],
+        evidence="each",
+        language=language,
+    )
+    names = {"direct": "RAG dimension", "check": "RAG check", "evidence": "RAG evidence"}
+    for ballot in judge.plan_all(row):
+        made.setdefault(names[ballot.template], ballot)
+    return made
+
+
+def print_tokens() -> None:
+    """Print the size of one request of each kind, in each language."""
+    print(f"| language | kind | {' | '.join(PARTS)} | fixed | the user's | all |")
+    print(f"|---|---|{'--:|' * (len(PARTS) + 3)}")
+    for language in LANGUAGES:
+        for kind, ballot in ballots(language).items():
+            sizes, own = parts_of(ballot)
+            figures = [*sizes.values(), sum(sizes.values()), own, sum(sizes.values()) + own]
+            print(f"| {language} | {kind} | {' | '.join(map(str, figures))} |")
+    print(flush=True)
+
+
+def print_forms(forms: Mapping[str, str]) -> None:
+    """Print the size of the same aspect judgment in each form."""
+    schema = _schema_tokens(ballots("en")["aspect"])
+    print("| form | tokens of an aspect judgment |\n|---|--:|")
+    for name, form in forms.items():
+        prompt = prompt_in(form, DEFINITION, {"user_input": QUESTION, "response": ANSWER})
+        size = sum(count(message.content) for message in prompt.messages) + schema
+        print(f"| {name} | {size} |", flush=True)
+
+
+def parts_of(ballot: Ballot) -> tuple[dict[str, int], int]:
+    """Return the tokens of each part of a request, and of the user's criterion and texts."""
+    system, user = (
+        message.content.splitlines(keepends=True) for message in renderer.render(ballot).messages
+    )
+    criteria = ballot.criteria
+    shown = {*criteria.definition.splitlines(), *(f"“{criteria.title}”",)}
+    shown |= {f"- {option.name}: {option.description}" for option in criteria.options}
+    sizes, own, inside = dict.fromkeys(PARTS, 0), 0, False
+    for line in system:
+        if line.strip() in shown:
+            own += count(line)
+        else:
+            sizes[_part(line)] += count(line)
+    for line in user:
+        if re.match(r"</?data-", line):
+            inside = not line.startswith("</")
+            sizes["marks"] += count(line)
+        elif inside:
+            own += count(line)
+        else:
+            sizes["role, headings"] += count(line)
+    sizes["schema"] = _schema_tokens(ballot)
+    return sizes, own
+
+
+def _schema_tokens(ballot: Ballot) -> int:
+    schema = ballot.question.schema(feedback=ballot.feedback)
+    return count(json.dumps(schema, separators=(",", ":"), ensure_ascii=False))
+
+
+def _part(line: str) -> str:
+    if "<data-" in line:
+        return "material rule"
+    if re.match(r"Answer|Ответьте|{", line):
+        return "answer format"
+    return "rules" if line.startswith("- ") else "role, headings"
+
+
+def count(text: str) -> int:
+    return len(_tokenizer().encode(text))
+
+
+@cache
+def _tokenizer() -> Tokenizer:
+    header = read_header(LocalModel(EMBEDDED)._path)
+    vocabulary = (header.metadata[f"tokenizer.ggml.{name}"] for name in ("tokens", "merges"))
+    return Tokenizer(*vocabulary, header.special_tokens)
 
 
 # -- forms ---------------------------------------------------------------------
@@ -86,13 +229,14 @@ def _reversed(rules: re.Match[str]) -> str:
 
 def prompt_in(form: str, definition: str, fields: Mapping[str, str]) -> Prompt:
     """Return the prompt of an aspect judgment in a template that may not be installed."""
+    head, *sections = renderer._SECTION.split(form)
+    parts = fence(fields)
     values = {
         "definition": definition,
         "options": [PASS, FAIL],
         "field": "response",
-        "parts": fence(fields),
+        "parts": _with_short_marks(parts) if head.endswith(SHORT_MARKS) else parts,
     }
-    _, *sections = renderer._SECTION.split(form)
     return Prompt(
         tuple(
             ChatMessage(cast(Role, role), _compiled(text).render(values).strip())
@@ -106,27 +250,16 @@ def _compiled(text: str) -> jinja2.Template:
     return renderer._ENVIRONMENT.from_string(text)
 
 
-def print_tokens(forms: Mapping[str, str]) -> None:
-    """Print the size of one request in each form, and of the part that is not the user's."""
-    scorer = _embedded("local/smollm2-135m-raw")
-    definition = "The response answers the question directly and stays on the topic."
-    fields = {
-        "user_input": "Can you explain the main idea of photosynthesis in two sentences?",
-        "response": "Plants turn light, water and carbon dioxide into sugar, and give off oxygen.",
-    }
-    schema = question_of(aspect_criteria("topic", definition)).schema(feedback=False)
+def _with_short_marks(parts: Sequence[str]) -> list[str]:
+    """Return the texts between marks with a code of eight letters and the bare name of the field.
 
-    def count(text: str) -> int:
-        return len(scorer._tokenizer.encode(text))
-
-    own = sum(map(count, (definition, *fields.values())))
-    in_schema = count(json.dumps(schema, separators=(",", ":")))
-    print("| form | tokens a judgment | of these the user's | schema | fixed |")
-    print("|---|--:|--:|--:|--:|")
-    for name, form in forms.items():
-        messages = prompt_in(form, definition, fields).messages
-        total = sum(count(message.content) for message in messages) + in_schema
-        print(f"| {name} | {total} | {own} | {in_schema} | {total - own} |")
+    Models read random digits almost one by one, but two letters at once.
+    """
+    fenced = [found.groups() for found in map(_FENCED.fullmatch, parts) if found]
+    digest = hashlib.sha256("\0".join(text for pair in fenced for text in pair).encode())
+    number = int.from_bytes(digest.digest()[:8], "big")
+    code = "".join(_LETTERS[number // 26**place % 26] for place in range(8))
+    return [f"<data-{code} {name}>\n{text}\n</data-{code}>" for name, text in fenced]
 
 
 # -- sets ----------------------------------------------------------------------
@@ -358,14 +491,14 @@ def _print_line(
     sets: Sequence[str],
 ) -> None:
     form, today = ([answers[key][set_name] for set_name in sets] for key in (name, "today"))
-    aucs, today_aucs = (
+    aucs, todays_aucs = (
         np.mean([entry.aucs for entry in entries], axis=0) for entries in (form, today)
     )
     same = np.concatenate(
         [entry.passes == of_today.passes for entry, of_today in zip(form, today, strict=True)]
     )
     print(
-        f"| {shown} | {texts} | {name} | {_interval(aucs)} | {_interval(aucs - today_aucs)} | "
+        f"| {shown} | {texts} | {name} | {_interval(aucs)} | {_interval(aucs - todays_aucs)} | "
         f"{_share(same)} |",
         flush=True,
     )
