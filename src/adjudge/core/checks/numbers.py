@@ -22,26 +22,32 @@ _NUMBER = re.compile(
 _GROUPED = re.compile(r"\d{1,3}([,.\u00a0'])\d{3}(?:\1\d{3})*(?:(?!\1)[.,]\d+)?\Z")
 _DECIMAL = re.compile(r"0[.,]\d+\Z")
 # A thousands or a decimal separator; one number or several.
-_AMBIGUOUS = re.compile(r"[1-9]\d{0,2}[.,]\d{3}\Z|\d+ ")
+_AMBIGUOUS = re.compile(r"[1-9]\d{0,2}([.,])\d{3}\Z|\d+ ")
 _COUNT = WholeNumber(least=0)
 Which = Literal["only", "first", "last"]
+Separator = Literal["point", "comma"]
+_SEPARATORS: dict[Separator, str] = {"point": ".", "comma": ","}
 
 
 class _Ambiguous(Exception):
     """Raised for a number that may be read in two ways."""
 
 
-def number_in(written: str) -> float | None:
+def number_in(written: str, decimal: Separator | None = None) -> float | None:
     """Return the value of a written number, with any thousands separators; None if it is not a
     number.
 
     Raises _Ambiguous for numbers such as 1,234, 1.234 and 1 234, which can be read in two ways.
+    ``decimal`` decides the first two.
     """
     text = written.strip().rstrip("%").rstrip(".,").replace("−", "-")
     text = re.sub(f"[{_NO_BREAK}]", "\u00a0", text)
     sign, digits = (-1.0, text[1:]) if text[:1] == "-" else (1.0, text.lstrip("+"))
-    if _AMBIGUOUS.match(digits):
-        raise _Ambiguous
+    if ambiguous := _AMBIGUOUS.match(digits):
+        if decimal is None or ambiguous[1] is None:
+            raise _Ambiguous
+        is_decimal = ambiguous[1] == _SEPARATORS[decimal]
+        return sign * float(digits.replace(ambiguous[1], "." if is_decimal else ""))
     if _DECIMAL.match(digits):
         return sign * float(digits.replace(",", "."))
     if grouped := _GROUPED.match(digits):
@@ -66,6 +72,11 @@ class NumberWithin(Check):
         "Which number to use, if the text has several.",
         "only",
     )
+    decimal: Separator | None = key(
+        Word[Separator](("point", "comma")),
+        "The decimal separator of the texts. Without it, 1.234 and 1,234 are ambiguous.",
+        None,
+    )
 
     @property
     def title(self) -> str:
@@ -89,19 +100,24 @@ class NumberWithin(Check):
         match = matches[-1 if self.which == "last" else 0]
         span = Span(match.start(), match.end())
         try:
-            value = number_in(match[0])
+            value = number_in(match[0], self.decimal)
         except _Ambiguous:
-            return Observation(
-                None,
-                Message("{text} is ambiguous: it can be read as two numbers", text=match[0]),
-                (span,),
-            )
+            return Observation(None, self._doubt(match[0]), (span,))
         if value is None:
             return Observation(
                 None, Message("{text} cannot be read as a number", text=match[0]), (span,)
             )
         reason = Message("it says {value:g}", value=value)
         return Observation(within(value, self.least, self.most), reason, (span,), value)
+
+    def _doubt(self, written: str) -> Message:
+        if " " in written:
+            return Message("{text} is ambiguous: it may be one number or several", text=written)
+        return Message(
+            "{text} is ambiguous: it can be read as two numbers. Add 'decimal: point' or "
+            "'decimal: comma' to the check",
+            text=written,
+        )
 
 
 Unit = Literal["words", "characters"]
