@@ -11,13 +11,15 @@ import venv
 from collections.abc import Sequence
 from pathlib import Path
 
+NEED_EXTRAS = ("Unitxt", "Learn")
+"""Beginnings of names that need a package of an extra, and say so."""
 FIRST_STEPS = (
     ["-m", "adjudge", "--version"],
     [
         "-c",
         (
             "import adjudge; [getattr(adjudge, name) for name in adjudge.__all__ if not "
-            "name.startswith('Unitxt')]"
+            f"name.startswith({NEED_EXTRAS})]"
         ),
     ],
     [
