@@ -158,7 +158,10 @@ def test_a_model_is_shown_the_prompts(project: Path) -> None:
         ("target: scripted", "needs a prompt"),
         ("target: {model: scripted, prompts: none.txt}", "none.txt cannot be read"),
         ("target: [app.py:last, app.py:last]", "two targets are named 'app.py:last'"),
-        ("target: {function: 'app.py:last', prompts: rows.csv}", "prompts work only with models"),
+        (
+            "target: {function: 'app.py:last', prompts: rows.csv}",
+            "prompts has no effect on a target",
+        ),
         ("target: {url: 'http://127.0.0.1', headers: {Authorization: abc}}", "contains a key"),
     ],
 )

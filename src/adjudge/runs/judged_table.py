@@ -545,7 +545,7 @@ def _possible(
     """
     if row.status in ("failed", "abstained") and row.detail.has_bounds:
         return *row.missing_score(scale), _json_text(tuple(sorted(row.lost_models)))
-    if not row.lost_votes:
+    if not row.scored or not row.lost_votes:
         return _NOTHING_LOST
     ends = (0.0, 1.0) if row.possible_win_rates else row.possible_scores(scale)
     lost = (*sorted(row.lost_models), str(row.lost_votes))

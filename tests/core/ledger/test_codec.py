@@ -372,7 +372,7 @@ def test_the_outcome_of_a_row_is_that_of_its_record_whatever_kind_came_before(
             continue
         assert outcome.record == record
         assert outcome.fields == record.fields
-        assert not record.excluded_models
+        assert not (record.scored and record.lost_votes)
         assert not record.detail.named_systems
         assert record.input.keys().isdisjoint(RELATED)
         like = outcome.like

@@ -41,9 +41,12 @@ def test_the_good_end_comes_back(folder: Path, tool: str) -> None:
     assert shown["summary"]["options"] == {"No": 20}
     gate = ("--not-worse-than", "runs/back", "--margin", "0.2")
     words = ("run", "eval.yaml", "-m")
-    told = adjudge(folder, *words, "scripted/Yes", "--run", "runs/rude", *gate, code=4)
-    assert "change -1.000" in told
-    adjudge(folder, *words, "scripted/No", "--run", "runs/kind", *gate)
+    told = adjudge(folder, *words, "scripted/Yes", "--run", "runs/rude", *gate, code=5)
+    assert "change -1.000" in told and "another judge" in told
+    kind = commands.adjudge(*words, "scripted/No", "--run", "runs/kind", *gate, cwd=folder)
+    # An import that does not name its judge is another judge, by which no gate passes.
+    assert kind.returncode in (0, 5), kind.stderr
+    assert "-1.000" not in kind.stdout + kind.stderr
 
 
 def test_inspect_itself_counts_the_score(folder: Path) -> None:

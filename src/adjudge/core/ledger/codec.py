@@ -198,7 +198,7 @@ def judgment_of(
 
 
 class StoredOutcome(NamedTuple):
-    """The part of a judgment that comparisons of runs read. No vote of it was lost."""
+    """The part of a judgment that comparisons of runs read. It failed, or lost no vote."""
 
     judge: str
     number: int
@@ -260,7 +260,9 @@ class _StoredJudgment:
         if self._verdict_key is None or type(judge) is not str or type(index) is not int:
             return None
         fields, decoded = self.fields_in(instance), self._decode(result)
-        if decoded is None or fields is None or decoded.votes_valid < decoded.votes_requested:
+        if decoded is None or fields is None:
+            return None
+        if decoded.status == "scored" and decoded.votes_valid < decoded.votes_requested:
             return None
         columns = decoded.input or NOTHING
         if not isinstance(columns, Mapping):

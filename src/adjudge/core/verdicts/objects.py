@@ -207,7 +207,7 @@ def _contradicting_key(
         (
             name
             for name, score in scores.items()
-            if score is not None and not _fits(score, points[verdict.option], points.values())
+            if score is not None and not _fits(score, points.get(verdict.option), points.values())
         ),
         None,
     )
