@@ -160,7 +160,7 @@ def test_a_model_is_shown_the_prompts(project: Path) -> None:
         ("target: [app.py:last, app.py:last]", "two targets are named 'app.py:last'"),
         (
             "target: {function: 'app.py:last', prompts: rows.csv}",
-            "prompts has no effect on a target",
+            "prompts has no effect",
         ),
         ("target: {url: 'http://127.0.0.1', headers: {Authorization: abc}}", "contains a key"),
     ],

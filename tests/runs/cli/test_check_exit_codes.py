@@ -41,6 +41,16 @@ def test_it_says_how_many_rows_fail_and_what_lets_some_fail(folder: Path) -> Non
     assert "1 row fails a check, so the exit code is 4; --fail-under NUMBER" in done.stderr
 
 
+def test_rows_that_fail_another_check_each_are_counted_beside_undecided_ones(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "rows.csv").write_text("answer\napple\npear\nplum apple pear\n")
+    checks = ("contains: apple", "contains: pear", "language: ru")
+    words = [word for check in checks for word in ("--check", check)]
+    done = adjudge("check", "-f", "rows.csv", *words, cwd=tmp_path)
+    assert "2 rows fail a check" in done.stderr
+
+
 def test_the_verdict_of_a_model_needs_a_gate(folder: Path) -> None:
     words = ("check", "A text.", "--criterion", "It is kind.", "-m", "scripted/FAIL", "--no-cache")
     assert adjudge(*words, cwd=folder).returncode == 0

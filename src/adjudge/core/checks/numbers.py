@@ -17,7 +17,11 @@ from adjudge.messages import Message
 _NO_BREAK = "\u00a0\u2007\u2009\u202f"
 _SPACED = rf"\d{{1,3}}(?:[ {_NO_BREAK}]\d{{3}})+(?!\d)(?:[.,]\d+)?"
 _NUMBER = re.compile(
-    rf"(?<![\w.,])[-+−]?(?:{_SPACED}|(?!{_SPACED})\d[\d.,']*)(?:[eE][-+]?\d+)?%?(?!\w)"
+    rf"(?<![\w.,])([-+−]?(?:{_SPACED}|(?!{_SPACED})\d[\d.,']*+|\.\d++|[¼-¾⅐-⅞])(?:[eE][-+]?\d+)?+%?+)(\w*)"
+)
+# Endings of 1st, 2nd, 5-й, 5го: such words name a place.
+_ORDINAL = frozenset(
+    ["st", "nd", "rd", "th", "й", "я", "е", "го", "му", "ый", "ий", "ой", "ая", "ое"]
 )
 _GROUPED = re.compile(r"\d{1,3}([,.\u00a0'])\d{3}(?:\1\d{3})*(?:(?!\1)[.,]\d+)?\Z")
 _DECIMAL = re.compile(r"0[.,]\d+\Z")
@@ -86,7 +90,7 @@ class NumberWithin(Check):
         check_limits("number", self.least, self.most)
 
     def look(self, text: str, row: Instance) -> Observation:  # noqa: ARG002 - the text decides
-        matches = list(_NUMBER.finditer(text))
+        matches = [match for match in _NUMBER.finditer(text) if match[2] not in _ORDINAL]
         if not matches:
             return Observation(False, Message("it contains no number"))
         if self.which == "only" and len(matches) > 1:
@@ -98,14 +102,18 @@ class NumberWithin(Check):
                 ),
             )
         match = matches[-1 if self.which == "last" else 0]
-        span = Span(match.start(), match.end())
+        written, letters = match.groups()
+        span = Span(match.start(), match.end(1))
+        if letters and not written.endswith((".", ",")):  # a unit, a factor as in 3.7k, or a name
+            reason = Message("{text} cannot be read as a number: letters follow it", text=match[0])
+            return Observation(None, reason, (Span(*match.span()),))
         try:
-            value = number_in(match[0], self.decimal)
+            value = number_in(written, self.decimal)
         except _Ambiguous:
-            return Observation(None, self._doubt(match[0]), (span,))
+            return Observation(None, self._doubt(written), (span,))
         if value is None:
             return Observation(
-                None, Message("{text} cannot be read as a number", text=match[0]), (span,)
+                None, Message("{text} cannot be read as a number", text=written), (span,)
             )
         reason = Message("it says {value:g}", value=value)
         return Observation(within(value, self.least, self.most), reason, (span,), value)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -54,6 +56,7 @@ from adjudge.runs.results.outcome import RunOutcome
 
 if TYPE_CHECKING:
     from adjudge.core.checks.check import Expectation
+    from adjudge.runs.execute import JudgmentDone
 
 
 def _take_one(_: Context, parameter: Parameter, values: Sequence[str]) -> str | None:
@@ -155,24 +158,28 @@ def check(options: CheckOptions, flags: Flags) -> int:
     code = finish(outcome, judgments, options.output, as_json=options.as_json)
     if not expectations or code not in (ExitCode.OK, ExitCode.UNSCORED):
         return code
-    return worst([ExitCode(code), _failed_checks(outcome)])
+    return worst([ExitCode(code), _failed_checks(outcome, judgments)])
 
 
-def _failed_checks(outcome: RunOutcome) -> ExitCode:
+def _failed_checks(outcome: RunOutcome, judgments: Iterable[JudgmentDone]) -> ExitCode:
     """Return 4 if a row fails a check, like test runners do. With gates, return 0: they decide how
     many may fail.
     """
     report = outcome.report()
     if report.gates:
         return ExitCode.OK
-    failed = max((section.summary.options.get(FAIL, 0) for section in report.sections), default=0)
+    failed = any(section.summary.options.get(FAIL) for section in report.sections)
     if failed and report.total > 1:
+        rows = sum(
+            any(judged.result.record(judged.judge, 0).choice == FAIL for judged in of_row)
+            for _, of_row in groupby(judgments, attrgetter("row"))
+        )
         line = plural(
             "{count} row fails a check, so the exit code is 4; --fail-under NUMBER allows some "
             "failures",
             "{count} rows fail a check, so the exit code is 4; --fail-under NUMBER allows some "
             "failures",
-            failed,
+            rows,
         )
         echo(line, err=True)
     return ExitCode.GATE_FAILED if failed else ExitCode.OK
