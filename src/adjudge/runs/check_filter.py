@@ -119,4 +119,11 @@ def limited(
     judge = AfterChecks(
         replace(ready, per="row"), checks=tuple(required or check_judges), rows_with=rows_with
     )
-    return replace(ready, judge=judge, first_step=None, columns=None, each_row=judge.rows)
+    return replace(
+        ready,
+        judge=judge,
+        first_step=None,
+        columns=None,
+        each_row=judge.rows,
+        rows_with=rows_with,
+    )

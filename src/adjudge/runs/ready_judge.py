@@ -48,6 +48,8 @@ class ReadyJudge:
     """The systems that answer its rows, if there are several."""
     each_row: Callable[[Instance], Sequence[Any]] | None = None
     """For judges with several results per row: returns the items."""
+    rows_with: str = ""
+    """The field that its rows must have."""
 
     @cached_property
     def configuration(self) -> JsonObject:

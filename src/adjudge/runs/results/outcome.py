@@ -23,7 +23,6 @@ from adjudge.core.ledger.file import (
 from adjudge.core.ledger.pending import batches_in
 from adjudge.errors import RunStopped, SetupError
 from adjudge.messages import Message
-from adjudge.runs.check_filter import AfterChecks
 from adjudge.runs.eval_file import FailUnder
 from adjudge.runs.execute import (
     ColumnsChosen,
@@ -257,12 +256,11 @@ class RunOutcome:
         judged = {section.judge for section in report.sections if section.summary.attempted}
         skipped = {section.judge for section in report.sections} - judged
         for ready in self.plan.judges:
-            limited = ready.judge
-            if isinstance(limited, AfterChecks) and limited.rows_with and ready.label in skipped:
+            if ready.rows_with and ready.label in skipped:
                 yield Message(
                     "{judge} judged no row: is the field {field!r} of rows_with misspelt?",
                     judge=ready.name,
-                    field=limited.rows_with,
+                    field=ready.rows_with,
                 )
 
     def exit_code(self) -> int:
