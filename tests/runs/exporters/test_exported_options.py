@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
+from adjudge import Criteria, CriteriaOption, DirectJudge, Instance, RunError
+from adjudge.core.domain.label import Label
+from adjudge.features.importers.importing import import_file
+from adjudge.runs.exporters.export import write_export
+from adjudge.runs.folder import records_of, run_facts
+from adjudge.trust.labels.store import LabelStore
 from support import commands
 
 RUDE = {"name": "rude", "description": "Is it rude?", "options": ["Yes", "No"], "good": "No"}
@@ -78,3 +85,73 @@ def test_phoenix_says_what_a_label_scores(folder: Path) -> None:
     told = adjudge(folder, "runs", "show", "runs/spans")
     assert "1.000" in told or "100%" in told
     assert "yes counts as good" not in told
+
+
+@pytest.mark.parametrize("tool", ["langfuse", "phoenix", "promptfoo", "evalassist"])
+@pytest.mark.parametrize("options", [("Yes", "No"), ("True", "False"), ("PASS", "UNCLEAR", "FAIL")])
+def test_labels_come_back_as_the_options_of_the_votes(
+    tmp_path: Path, tool: str, options: tuple[str, ...]
+) -> None:
+    """Votes came back as Yes and labels as yes, so people and the judge never agreed."""
+    scores = {word: number / 2 for number, word in enumerate(options)}
+    criteria = Criteria(
+        "rude", "Is it rude?", [CriteriaOption(word, "", score) for word, score in scores.items()]
+    )
+    rows = [Instance({"response": f"reply {number}"}, id=f"r{number}") for number in range(12)]
+
+    def model(prompt: str) -> str:
+        number = int(re.findall(r"reply (\d+)", prompt)[-1])
+        return json.dumps({"explanation": "so", "selected_option": options[number % len(options)]})
+
+    DirectJudge(model).evaluate(rows, criteria, run=tmp_path / "main")
+    judgments = [*records_of(tmp_path / "main")]
+    LabelStore(tmp_path / "main").add(
+        *(
+            Label(row=row.identity, id=row.id, criteria="rude", annotator="ann", option=row.verdict)
+            for row in judgments
+        )
+    )
+    write_export(tmp_path / "main", tmp_path / "out.json", to=tool)
+    import_file(tmp_path / "out.json", tmp_path / "back")
+    came_back = {row.identity: row.verdict for row in records_of(tmp_path / "back")}
+    labels = [*LabelStore(tmp_path / "back").current()]
+    assert len(labels) == 12
+    assert {label.row: label.option for label in labels} == came_back
+    judges = run_facts(tmp_path / "back").judge_configurations
+    (judge,) = judges.values()
+    assert judge.option_scores("rude") == scores
+
+
+def test_an_annotation_made_in_the_tool_is_one_of_the_options(tmp_path: Path) -> None:
+    """Annotations that people add there have none of the metadata."""
+    about = {"judge": "rude", "criteria": "rude", "models": ["m"], "verdict": "Yes", "score": 0.0}
+    about |= {"option_scores": {"Yes": 0.0, "No": 1.0}}
+    base = {"traceId": "a", "name": "rude", "dataType": "CATEGORICAL"}
+    scores = [
+        {**base, "value": "yes", "source": "ANNOTATION"},
+        {**base, "value": "Yes", "source": "EVAL", "metadata": about},
+        {**base, "value": "maybe", "source": "ANNOTATION"},
+    ]
+    (tmp_path / "out.json").write_text(json.dumps({"data": scores}))
+    report = import_file(tmp_path / "out.json", tmp_path / "back")
+    (label,) = LabelStore(tmp_path / "back").current()
+    assert label.option == "Yes"
+    assert list(report.left.values()) == [1] and "'maybe'" in "".join(report.left)
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "labels"),
+    [(["Good", "Poor"], ["good", "poor"]), (["yes", "no"], ["TRUE", "FALSE"])],
+)
+def test_options_that_people_write_otherwise_are_one_set_or_refused(
+    tmp_path: Path, verdicts: list[str], labels: list[str]
+) -> None:
+    base = {"name": "rude", "dataType": "CATEGORICAL"}
+    scores = [
+        {**base, "traceId": str(number), "value": word, "source": source}
+        for source, words in (("ANNOTATION", labels), ("EVAL", verdicts))
+        for number, word in enumerate(words)
+    ]
+    (tmp_path / "out.json").write_text(json.dumps({"data": scores}))
+    with pytest.raises(RunError, match="they never agree: write both in one way"):
+        import_file(tmp_path / "out.json", tmp_path / "back")

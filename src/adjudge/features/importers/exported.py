@@ -55,6 +55,8 @@ class Exported:
     """None without a verdict."""
     id: str | None
     related: JsonObject
+    has_options: bool
+    """True if the export lists every option of the question."""
 
     @classmethod
     def of(cls, metadata: JsonObject, is_unchanged: bool = True) -> Exported | None:
@@ -79,6 +81,7 @@ class Exported:
             outcome,
             id if isinstance(id, str) else None,
             {name: metadata[name] for name in RELATED if metadata.get(name) is not None},
+            isinstance(metadata.get(OPTION_SCORES), Mapping),
         )
 
     @property

@@ -31,6 +31,7 @@ from adjudge.features.importers.record import (
     RecordedQuestion,
     RecordedRow,
     RecordedVote,
+    contrary_words,
 )
 from adjudge.features.importers.scales import goodness
 from adjudge.messages import reason_of
@@ -73,6 +74,23 @@ class ImportTally:
         self.votes.update(vote.outcome.value for vote in row.votes)
 
 
+@dataclass
+class _Answers:
+    """The answers of judges and of people to a question: in lower case → as written."""
+
+    verdicts: dict[str, str] = field(default_factory=dict)
+    labels: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def differ(self) -> bool:
+        """Return True if both mean the same options by other words, so that none can agree."""
+        shared = self.verdicts.keys() & self.labels.keys()
+        if shared:
+            return any(self.verdicts[word] != self.labels[word] for word in shared)
+        pairs = (contrary_words(self.verdicts), contrary_words(self.labels))
+        return None not in pairs and pairs[0] != pairs[1]
+
+
 class ImportedRun:
     """A run folder that is being written."""
 
@@ -97,6 +115,7 @@ class ImportedRun:
         self._design = design
         self._unreadable = unreadable
         self._questions: dict[str, dict[str, RecordedQuestion]] = {}
+        self._answers: dict[str, _Answers] = {}
         self._by_words = False
         self._marked: dict[str, RecordedQuestion] = {}
         """Questions by what people answered who gave labels alone."""
@@ -107,7 +126,7 @@ class ImportedRun:
         instance, tally = instance_of(row), self.tally
         if row.question.name in self.less_is_better:
             row = turn_round(row)
-        row = self._recount(row)
+        row = self._spell(self._recount(row))
         self._describe(row)
         for mark in row.marks:
             self._mark(row, instance.identity, mark)
@@ -197,6 +216,40 @@ class ImportedRun:
         recorded = vote.reason or vote.answer
         more = {**vote.more, "unreadable": recorded, "counted_as": self._unreadable}
         return replace(vote, outcome=Outcome.REPAIRED, answer=answer, reason=None, more=more)
+
+    def _spell(self, row: RecordedRow) -> RecordedRow:
+        """Write people's answers as the judges write the same option, and note both."""
+        question = row.question
+        is_known = question.name in self._answers or len(self._answers) < _MOST_QUESTIONS
+        if question.kind != "choice" or not is_known:
+            return row
+        answers = self._answers.setdefault(question.name, _Answers())
+        answers.verdicts.update(
+            {str(vote.answer).casefold(): str(vote.answer) for vote in row.votes if vote.answer}
+        )
+        options = {option.name.casefold(): option.name for option in question.options}
+        known = {**options, **answers.verdicts}
+        marks = tuple(
+            replace(mark, answer=known.get(mark.answer.casefold(), mark.answer))
+            if isinstance(mark.answer, str)
+            else mark
+            for mark in row.marks
+        )
+        answers.labels.update({str(mark.answer).casefold(): str(mark.answer) for mark in marks})
+        return replace(row, marks=marks)
+
+    def check_answers(self, source: str) -> None:
+        """Raise a RunError if people and judges write the same options differently."""
+        for name, answers in self._answers.items():
+            if answers.differ:
+                raise RunError(
+                    "{source}: {name}: judges answer {verdicts}, and people answer {labels}, so "
+                    "they never agree: write both in one way",
+                    source=source,
+                    name=name,
+                    verdicts=", ".join(answers.verdicts.values()),
+                    labels=", ".join(answers.labels.values()),
+                )
 
     def _describe(self, row: RecordedRow) -> None:
         question = row.question

@@ -155,6 +155,7 @@ def import_file(
                 reasons=join("; ", log.skipped) if log.skipped else Message("it is empty"),
             )
         run.check_cluster(source_names)
+        run.check_answers(source_names)
         for note in (
             *direction_notes(run.questions(), options.less_is_better),
             *_notes(tally, options),

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -219,6 +219,13 @@ def question_for(name: str, value: Json) -> tuple[RecordedQuestion, RecordedAnsw
             return RecordedQuestion(name, options=options), answer
     points = number(value)
     return (RecordedQuestion(name), text(value)) if points is None else (rate(name), points)
+
+
+def contrary_words(words: Iterable[str]) -> tuple[str, str] | None:
+    """Return the pair of contrary words that has all of these; None without such a pair."""
+    words = {word.casefold() for word in words}
+    pairs = (pair for pair in _PAIRS if words and words <= {each.casefold() for each in pair})
+    return next(pairs, None)
 
 
 def shorten_name(text: str) -> str:

@@ -54,7 +54,7 @@ class LabelMeaning:
             return number(label)
         if self.question.options == PASS_OR_FAIL:
             return self._passes(label)
-        return _option(self.question, text(label))
+        return option_named(self.question, text(label))
 
     def _passes(self, label: Json) -> str | None:
         """Return PASS or FAIL for a label, or None if it means neither.
@@ -109,7 +109,7 @@ def read_verdict(vote: RecordedVote, value: str, question: RecordedQuestion) -> 
         )
     names = ", ".join(option.name for option in question.options)
     unknown = Message("{value!r} is not one of the labels ({known})", value=value, known=names)
-    return vote.with_answer_or_failure(_option(question, value), unknown, unreadable=True)
+    return vote.with_answer_or_failure(option_named(question, value), unknown, unreadable=True)
 
 
 def read_truth(vote: RecordedVote, truth: str, question: RecordedQuestion) -> RecordedVote:
@@ -121,7 +121,7 @@ def read_truth(vote: RecordedVote, truth: str, question: RecordedQuestion) -> Re
     return vote.with_answer(question.options[0 if truth.casefold() in GOOD else 1].name)
 
 
-def _option(question: RecordedQuestion, word: str) -> str | None:
+def option_named(question: RecordedQuestion, word: str) -> str | None:
     """Return the option that a word names in any case, or None."""
     names = {option.name.casefold(): option.name for option in reversed(question.options)}
     return names.get(word.strip().casefold())

@@ -15,10 +15,12 @@ from adjudge.features.importers.record import (
     RecordedQuestion,
     RecordedRow,
     RecordedVote,
+    as_verdict,
     by_model,
     question_for,
     rate,
 )
+from adjudge.features.importers.scales import option_named
 from adjudge.features.importers.values import (
     Json,
     JsonObject,
@@ -70,8 +72,10 @@ def join_scores(
         if isinstance(score.by, RecordedVote):
             judged_keys.add(score.key)
         values.see(score.name, score.value)
+        if score.exported is not None:
+            values.see_exported(score.name, score.exported)
     for score in scores(log):
-        yield _row(score, values, score.key in judged_keys)
+        yield _row(score, values, score.key in judged_keys, log)
 
 
 class ValueKinds:
@@ -80,6 +84,16 @@ class ValueKinds:
     def __init__(self) -> None:
         self._kinds: dict[str, set[str]] = defaultdict(set)
         self._questions: dict[str, RecordedQuestion] = {}
+        self._exported: dict[str, RecordedQuestion] = {}
+
+    def see_exported(self, name: str, exported: Exported) -> None:
+        """Note a question as adjudge exported it, if its options are known."""
+        if exported.has_options:
+            self._exported.setdefault(name, exported.question)
+
+    def exported(self, name: str) -> RecordedQuestion | None:
+        """Return the question of adjudge's own scores with this name; None without them."""
+        return self._exported.get(name)
 
     def see(self, name: str, value: Json) -> None:
         """Note the kind of one more value; missing and compound values are ignored."""
@@ -111,11 +125,22 @@ def _is_several(value: Json) -> bool:
     return isinstance(value, Mapping | list | tuple)
 
 
-def _row(score: SubjectScore, values: ValueKinds, is_judged: bool) -> RecordedRow:
+def _row(score: SubjectScore, values: ValueKinds, is_judged: bool, log: ImportLog) -> RecordedRow:
     question, answer = values.read(score.name, score.value)
+    known = values.exported(score.name)
+    if known is not None and answer is not None:
+        word = as_verdict(score.value) if isinstance(score.value, bool) else text(score.value)
+        option = option_named(known, word)
+        if option is not None:
+            question, answer = known, option
+        elif isinstance(score.by, Mark):
+            log.skip(
+                Message("label {value!r}, which is not an answer to the question", value=answer)
+            )
+            question, answer = known, None
     if score.exported is not None:
         return _exported_row(score, score.exported, answer, is_judged)
-    if score.row.question.options:  # the file says what they score
+    if score.row.question.options and known is None:  # the file says what they score
         question = score.row.question
         answer = None if _tells_nothing(score.value) else text(score.value)
     if isinstance(score.by, RecordedVote):
