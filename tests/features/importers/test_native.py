@@ -14,9 +14,11 @@ from adjudge import AspectCritic, DirectJudge, PairwiseJudge, ScriptedModel
 from adjudge.core.domain.instance import Instance
 from adjudge.core.domain.label import Label
 from adjudge.errors import RunError
+from adjudge.features.importers.importing import ImportOptions, import_file
 from adjudge.features.importers.table import TableColumns
-from adjudge.runs.exporters.export import export
-from adjudge.runs.folder import run_info
+from adjudge.runs.exporters.export import export, write_export
+from adjudge.runs.folder import run_facts, run_info
+from adjudge.runs.report_facts import grouping_column
 from adjudge.trust import calibrate_run
 from adjudge.trust.labels.scales import label_scales
 from adjudge.trust.labels.store import LabelStore
@@ -222,3 +224,38 @@ def test_a_round_trip_measures_the_same_option_whichever_stands_first_in_the_fil
     )
     assert (before.measure.name, before.naive.value) == ("safe", 0.75)
     assert (after.measure.name, after.naive.value) == ("safe", 0.75)
+
+
+def clustered(tmp_path: Path) -> Path:
+    lines = (f"t{n},{n % 2},c{n // 2}\n" for n in range(8))
+    (tmp_path / "rows.csv").write_text("text,judge,talk\n" + "".join(lines))
+    columns = TableColumns(texts=("text",), judges=("judge",))
+    options = ImportOptions("table", table=columns, cluster="talk")
+    import_file(tmp_path / "rows.csv", tmp_path / "run", options)
+    return tmp_path / "run"
+
+
+def test_rows_that_belong_together_still_do(tmp_path: Path) -> None:
+    """The column was lost, so intervals of the import were narrower without a word."""
+    run = clustered(tmp_path)
+    one, two = exported_twice(run, tmp_path)
+    assert one == two
+    assert grouping_column(run_facts(tmp_path / "again").facts) == "talk"
+
+
+def test_runs_that_group_rows_in_different_ways_are_not_imported_as_one(tmp_path: Path) -> None:
+    export(clustered(tmp_path), tmp_path / "one.jsonl")
+    line, *others = (tmp_path / "one.jsonl").read_text().splitlines(keepends=True)
+    alone = line.replace(', "cluster": "talk"', "")
+    assert alone != line
+    (tmp_path / "both.jsonl").write_text(alone + "".join(others))
+    with pytest.raises(RunError, match=r"in different ways \(not at all, talk\)"):
+        imported_path(tmp_path / "both.jsonl", tmp_path / "both")
+    import_file(tmp_path / "both.jsonl", tmp_path / "named", ImportOptions(cluster="talk"))
+    assert grouping_column(run_facts(tmp_path / "named").facts) == "talk"
+
+
+@pytest.mark.parametrize("tool", ["langfuse", "phoenix", "promptfoo", "inspect", "evalassist"])
+def test_exports_say_that_a_tool_cannot_group_rows(tmp_path: Path, tool: str) -> None:
+    notes = write_export(clustered(tmp_path), tmp_path / "out.json", to=tool).notes
+    assert "left out: that rows with the same talk belong together" in " ".join(map(str, notes))

@@ -261,6 +261,8 @@ def read_fact(text: str) -> Any:
 
 LABELS = "labels"
 """The key of a row's human labels in an exported judgment."""
+CLUSTER = "cluster"
+"""The key of the column, in an exported judgment, whose equal values belong together."""
 INPUT = "input"
 """The key of the input row in a stored judgment."""
 

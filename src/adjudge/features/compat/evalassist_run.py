@@ -35,7 +35,7 @@ def to_evalassist(run: Path, target: Path) -> Exported:
 
     Data imported from EvalAssist is written back unchanged.
     """
-    scale, info, losses = _only_scale(run), run_info(run), Losses("EvalAssist")
+    scale, info, losses = _only_scale(run), run_info(run), Losses("EvalAssist", run)
     criteria, compares = scale.scale.criteria, scale.scale.compares
     labels = AgreedLabels(run)
     rows = [*_case_rows(run, scale, losses)]

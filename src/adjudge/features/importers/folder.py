@@ -34,7 +34,7 @@ from adjudge.features.importers.record import (
     contrary_words,
 )
 from adjudge.features.importers.scales import goodness
-from adjudge.messages import reason_of
+from adjudge.messages import Message, reason_of
 from adjudge.runs.folder import UNFINISHED
 from adjudge.trust.labels.store import Draw, LabelStore
 
@@ -104,6 +104,8 @@ class ImportedRun:
         """Questions whose scores are turned round."""
         self.cluster = ""
         """The column whose equal values belong together in every interval of the run."""
+        self.recorded_clusters: dict[str, None] = {}
+        """That column as adjudge's own export says it; empty for rows that are not grouped."""
         self._columns: dict[str, None] = {}
         """Columns of the rows; unused once a row has a value in the column ``cluster``."""
         self._is_clustered = False
@@ -164,8 +166,22 @@ class ImportedRun:
                 self._columns.update(dict.fromkeys((*fields, *columns)))
 
     def check_cluster(self, source: str) -> None:
-        """Raise a RunError if no row has a value in the column that groups rows."""
-        if self.cluster and not self._is_clustered:
+        """Group rows as the export says, unless the user named a column.
+
+        Raise a RunError if no row has a value in that column, or the file names several.
+        """
+        if not self.cluster and len(self.recorded_clusters) > 1:
+            raise RunError(
+                "{source} has judgments of runs that group their rows in different ways "
+                "({columns}): import them one by one, or choose one column with --cluster",
+                source=source,
+                columns=", ".join(
+                    column or Message("not at all") for column in self.recorded_clusters
+                ),
+            )
+        if not self.cluster:
+            self.cluster = next(iter(self.recorded_clusters), "")
+        elif not self._is_clustered:
             raise RunError(
                 "no row of {source} has a value in the column {column!r}; columns: {columns}",
                 source=source,

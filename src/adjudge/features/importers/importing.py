@@ -189,7 +189,7 @@ def import_file(
                 "report": {
                     "data": source_names,
                     "notes": report.notes,
-                    **nonempty(cluster=options.cluster),
+                    **nonempty(cluster=run.cluster),
                 },
                 **whole_file,
             }

@@ -16,7 +16,7 @@ from adjudge.core.domain.record import JudgmentRecord
 from adjudge.core.domain.verdict import TIE
 from adjudge.core.domain.vote import Outcome
 from adjudge.core.ledger.codec import read_exported_judgment, read_exported_vote
-from adjudge.core.ledger.rows import LABELS
+from adjudge.core.ledger.rows import CLUSTER, LABELS
 from adjudge.core.reading.typed_json import WrongType, read_as
 from adjudge.errors import RunError, SetupError
 from adjudge.features.importers.folder import ImportedRun
@@ -52,13 +52,16 @@ def read_own(file: ForeignFile, run: ImportedRun) -> None:
         labels = [_label(entry.raw, where) for entry in record.objects(LABELS)]
         run.add_labels(labels)
         keys = [_key(vote.raw) for vote in record.objects("votes")]
+        run.recorded_clusters[record.text(CLUSTER)] = None
         run.add_record(judgment, keys, _row(judgment, labels))
 
 
 def _judgment(record: ForeignRecord, where: str) -> JudgmentRecord:
     try:
         votes = tuple(read_exported_vote(vote.raw) for vote in record.objects("votes"))
-        values = {name: value for name, value in record.raw.items() if name != LABELS}
+        values = {
+            name: value for name, value in record.raw.items() if name not in (LABELS, CLUSTER)
+        }
         return replace(read_exported_judgment(values), votes=votes)
     except WrongType as error:
         raise RunError("{where}: {reason}", where=where, reason=error) from error

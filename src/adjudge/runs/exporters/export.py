@@ -19,7 +19,7 @@ from adjudge.core.domain.label import Label
 from adjudge.core.domain.record import JudgmentRecord
 from adjudge.core.ledger.codec import exported_judgment
 from adjudge.core.ledger.records import records
-from adjudge.core.ledger.rows import LABELS
+from adjudge.core.ledger.rows import CLUSTER, LABELS
 from adjudge.core.reading.objects import ObjectFile, location_of
 from adjudge.errors import SetupError
 from adjudge.messages import Message
@@ -28,6 +28,7 @@ from adjudge.runs.exporters.exported import Exported
 from adjudge.runs.exporters.files import text_file, whole_file
 from adjudge.runs.exporters.table import check_writable, flat, localized, write_csv
 from adjudge.runs.folder import reading, records_of, run_facts
+from adjudge.runs.report_facts import grouping_column
 from adjudge.runs.results.run_report import report_of_run
 from adjudge.runs.results.setup import Setup
 from adjudge.trust.labels.store import LabelStore
@@ -125,12 +126,14 @@ def to_csv(run: Path, target: Path) -> int:
 
 def to_jsonl(run: Path, target: Path) -> int:
     """Write the judgments as JSONL, with votes and labels."""
-    count, setup = 0, Setup.of_run(run_facts(run))
+    facts = run_facts(run)
+    count, setup, column = 0, Setup.of_run(facts), grouping_column(facts.facts)
     with text_file(target) as file:
         for record, labels in _with_labels(records_of(run, votes=True), LabelStore(run).history()):
             row = exported_judgment(
                 record, record.judge_identity or setup.identities.get(record.judge)
             )
+            row |= {CLUSTER: column} if column else {}
             row |= {LABELS: [label.to_dict() for label in labels]} if labels else {}
             file.write(_json_line(row) + "\n")
             count += 1

@@ -16,6 +16,8 @@ from adjudge.core.domain.record import JudgmentRecord
 from adjudge.errors import SetupError
 from adjudge.messages import Message, plural
 from adjudge.runs.counts import count_judgments, count_labels
+from adjudge.runs.folder import run_facts
+from adjudge.runs.report_facts import grouping_column
 from adjudge.trust.labels.store import LabelStore
 
 LabelKey = tuple[str, str]
@@ -38,6 +40,7 @@ class Losses:
     """Counts what the format of a tool has no place for, while a run is exported."""
 
     tool: str
+    run: Path
     judgments: int = 0
     skipped: int = 0
     """Judgments of rows that were not judged."""
@@ -103,6 +106,15 @@ class Losses:
                 "{count} comparison: {format} gets the winner, without win rates",
                 "{count:,} comparisons: {format} gets the winners, without win rates",
                 self.comparisons,
+                format=self.tool,
+            )
+        column = grouping_column(run_facts(self.run).facts)
+        if column:
+            yield Message(
+                "left out: that rows with the same {column} belong together, because {format} has "
+                "no place for it; give --cluster again, or the intervals of an import are too "
+                "narrow",
+                column=column,
                 format=self.tool,
             )
         if self.between:

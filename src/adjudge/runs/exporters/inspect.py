@@ -42,7 +42,7 @@ def to_inspect(run: Path, target: Path) -> Exported:
 
     If Inspect would score a verdict differently, its score is written instead.
     """
-    losses = Losses("Inspect")
+    losses = Losses("Inspect", run)
     samples = _samples(run, losses)
     scorers = _scorer_names(samples)
     head = {

@@ -53,7 +53,7 @@ def to_promptfoo(run: Path, target: Path) -> Exported:
     """
     labels, about, ends = AgreedLabels(run), question_metadata(run), ends_by_judge(run)
     head = {"version": 3, "timestamp": now(), "prompts": [_PROMPT]}
-    places, losses = _Places(), Losses("promptfoo")
+    places, losses = _Places(), Losses("promptfoo", run)
     scales = _scales(run)
     count, stats = 0, dict.fromkeys(_STATS, 0)
     with text_file(target) as file:

@@ -85,7 +85,7 @@ def _write(run: Path, target: Path, tool: str, body: Callable[[_TraceScore], Jso
     for label in LabelStore(run).current():
         if label.answer is not None:
             labels.setdefault(f"{label.row} {label.criteria}", []).append(label)
-    start, about, losses = "", question_metadata(run), Losses(tool)
+    start, about, losses = "", question_metadata(run), Losses(tool, run)
     with text_file(target) as file:
         file.write('{"data": [')
         for row in records_of(run, votes=True):
