@@ -10,10 +10,17 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from adjudge import AspectCritic, DirectJudge, PairwiseJudge, ScriptedModel
+from adjudge import (
+    AspectCritic,
+    Criteria,
+    CriteriaOption,
+    DirectJudge,
+    PairwiseJudge,
+    ScriptedModel,
+)
 from adjudge.core.domain.instance import Instance
 from adjudge.core.domain.label import Label
-from adjudge.errors import RunError
+from adjudge.errors import RunError, SetupError
 from adjudge.features.importers.importing import ImportOptions, import_file
 from adjudge.features.importers.table import TableColumns
 from adjudge.runs.exporters.export import export, write_export
@@ -259,3 +266,17 @@ def test_runs_that_group_rows_in_different_ways_are_not_imported_as_one(tmp_path
 def test_exports_say_that_a_tool_cannot_group_rows(tmp_path: Path, tool: str) -> None:
     notes = write_export(clustered(tmp_path), tmp_path / "out.json", to=tool).notes
     assert "left out: that rows with the same talk belong together" in " ".join(map(str, notes))
+
+
+def test_our_own_export_says_which_end_is_better(tmp_path: Path) -> None:
+    """A note said that the file does not, and --less-is-better inverted nothing."""
+    options = [CriteriaOption("Yes", "", 0.0), CriteriaOption("No", "", 1.0)]
+    criteria = Criteria("errors", "Does it contain errors?", options, higher_is_better=False)
+    model = ScriptedModel(['{"explanation": "so", "selected_option": "No"}'], name="m")
+    DirectJudge(model).evaluate(["a", "b"], criteria, run=tmp_path / "run")
+    export(tmp_path / "run", tmp_path / "one.jsonl")
+    found = imported_path(tmp_path / "one.jsonl", tmp_path / "again")
+    assert found.report.notes == []
+    assert [row["score"] for row in found.rows] == [1.0, 1.0]
+    with pytest.raises(SetupError, match="they say which end is better"):
+        imported_path(tmp_path / "one.jsonl", tmp_path / "other", less_is_better=("errors",))

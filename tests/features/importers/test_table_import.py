@@ -386,3 +386,71 @@ def test_words_that_say_which_end_is_better_need_no_note(tmp_path: Path) -> None
     found = table(tmp_path, content, texts=("text",), judges=("hallucination",))
     assert [row["score"] for row in found.rows] == [0.0, 1.0]
     assert not found.report.notes
+
+
+def of_judge_and_person(tmp_path: Path, rows: str) -> Imported:
+    columns = {"texts": ("text",), "labels": ("human",), "judges": ("judge",)}
+    return table(tmp_path, "text,judge,human\n" + rows, **columns)
+
+
+@pytest.mark.parametrize("rows", ["a,47%,50\nb,80%,90\n", "a,50,47%\nb,90,80%\n"])
+def test_percentages_beside_numbers_without_the_sign_are_refused(tmp_path: Path, rows: str) -> None:
+    """The judge's 47% was read as .47, and the person's 50 as 50."""
+    with pytest.raises(RunError, match=r"has percentages, and column '(judge|human)' numbers"):
+        of_judge_and_person(tmp_path, rows)
+
+
+@pytest.mark.parametrize("rows", ["a,47%,0\nb,80%,1\n", "a,47%,0.5\nb,80%,0.9\n"])
+def test_percentages_beside_shares_are_the_same_unit(tmp_path: Path, rows: str) -> None:
+    assert of_judge_and_person(tmp_path, rows).verdicts == [0.47, 0.8]
+
+
+@pytest.mark.parametrize(
+    ("rows", "notes"),
+    [
+        ("a,10,5\nb,2,1\n", ["judge has numbers from 2 to 10, and human from 1 to 5: both count"]),
+        ("a,4,5\nb,2,1\n", []),
+        ("a,0.2,1\nb,0.1,0\n", []),
+    ],
+)
+def test_numbers_on_two_scales_get_a_note(tmp_path: Path, rows: str, notes: list[str]) -> None:
+    found = of_judge_and_person(tmp_path, rows).report.notes
+    assert [note.split(" as numbers")[0] for note in found] == notes
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        "a,4 stars,4\nb,2 stars,1\n",
+        "a,4/5,4\nb,2/5,1\n",
+        "a,\u0434\u0430,1\nb,\u043d\u0435\u0442,0\n",
+    ],
+)
+@pytest.mark.parametrize("as_json", [True, False])
+def test_verdicts_none_of_which_can_be_read_are_no_success(
+    tmp_path: Path, rows: str, as_json: bool
+) -> None:
+    """The command ended with 0, and proposed to calibrate."""
+    (tmp_path / "t.csv").write_text("text,judge,human\n" + rows, encoding="utf-8")
+    columns = ("--as", "table", "--text", "text", "--label", "human", "--judge", "judge")
+    form = ("--json",) if as_json else ()
+    done = adjudge("import", "t.csv", "--run", "run", *columns, *form, cwd=tmp_path)
+    assert done.returncode == 3
+    assert "no verdict could be read: '" in done.stderr
+    assert "numbers such as 4, 0.8, 0,8 or 80%" in done.stderr
+    assert "calibrate" not in done.stdout
+
+
+def test_words_without_scores_cannot_be_turned_round(tmp_path: Path) -> None:
+    """The command said that scores are inverted, but there were none."""
+    with pytest.raises(
+        RunError, match=r"no scores to invert: the answers are words \(mild, rude\)"
+    ):
+        imported(
+            tmp_path,
+            "text,judge\na,rude\nb,mild\n",
+            name="t.csv",
+            kind="table",
+            table=TableColumns(texts=("text",), judges=("judge",)),
+            less_is_better=("judge",),
+        )

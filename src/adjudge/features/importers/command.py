@@ -135,9 +135,12 @@ def import_run(options: ImportFlags) -> int:
     else:
         for line in _lines(report):
             echo(line)
+    if report.warning is not None:
+        echo(report.warning, err=True, fg="red")
+    elif not options.as_json:
         then = "calibrate" if report.tally.labels else "runs show"
         show_next(f"adjudge {then} {shlex.quote(str(report.folder))}", Screen(language()))
-    return ExitCode.UNSCORED if report.bad_rows else ExitCode.OK
+    return ExitCode.UNSCORED if report.bad_rows or report.warning else ExitCode.OK
 
 
 _OUTCOMES: Mapping[str, Message] = {

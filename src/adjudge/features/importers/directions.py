@@ -6,7 +6,7 @@ Names that sound like it are reported; scores are turned round only on request.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from adjudge.errors import RunError
@@ -29,11 +29,14 @@ _SOUNDS_BAD = re.compile(
 
 
 def direction_notes(
-    questions: Mapping[str, RecordedQuestion], less_is_better: Sequence[str]
+    questions: Mapping[str, RecordedQuestion],
+    less_is_better: Sequence[str],
+    inverted: Collection[str],
 ) -> Iterator[str]:
     """Yield a note per question whose scores are reversed, or perhaps should be.
 
-    Raise a RunError if `less_is_better` names an unknown question.
+    Raise a RunError if `less_is_better` names an unknown question, or one without scores:
+    one that is not among the `inverted`.
     """
     for name in less_is_better:
         if name not in questions:
@@ -41,6 +44,13 @@ def direction_notes(
                 "there is no question named {name!r}; the data has {questions}",
                 name=name,
                 questions=", ".join(questions),
+            )
+        if name not in inverted:
+            raise RunError(
+                "--less-is-better {name!r} has no scores to invert: the answers are words "
+                "({options}), and the file does not say which of them is better",
+                name=name,
+                options=", ".join(option.name for option in questions[name].options),
             )
         yield Message(
             "{name}: less is better, so scores are inverted: 1 minus what was recorded",
@@ -63,6 +73,15 @@ def name_notes(name: str) -> Iterator[str]:
             "better; --less-is-better {name!r} inverts them",
             name=name,
         )
+
+
+def has_scores(row: RecordedRow) -> bool:
+    """Return True if the row has scores that can be turned round."""
+    scores = (
+        *(option.score for option in row.question.options),
+        *(vote.score for vote in row.votes),
+    )
+    return row.question.kind == "rating" or any(score is not None for score in scores)
 
 
 def turn_round(row: RecordedRow) -> RecordedRow:

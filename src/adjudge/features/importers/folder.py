@@ -22,7 +22,7 @@ from adjudge.core.domain.vote import Outcome
 from adjudge.core.ledger.bulk_writer import BulkLedger, bulk_ledger
 from adjudge.core.verdicts.styles import UnreadablePolicy, unreadable_as
 from adjudge.errors import RunError
-from adjudge.features.importers.directions import turn_round
+from adjudge.features.importers.directions import has_scores, turn_round
 from adjudge.features.importers.pooling import criteria_of, instance_of, keys_of, merge, result_of
 from adjudge.features.importers.record import (
     NAMELESS,
@@ -62,6 +62,8 @@ class ImportTally:
     """Judgments by questions beyond those that a configuration describes."""
     best_only: int = 0
     """Comparisons of three or more responses of which the file names only the best."""
+    why_unreadable: str = ""
+    """The reason of the first unreadable vote."""
     recounted: int = 0
     """Unreadable votes that count as a verdict, since the user said so."""
 
@@ -72,6 +74,15 @@ class ImportTally:
         self.statuses[status] += 1
         self.unjudged += not row.votes
         self.votes.update(vote.outcome.value for vote in row.votes)
+        if not self.why_unreadable:
+            unreadable = (vote for vote in row.votes if vote.outcome is Outcome.UNREADABLE)
+            self.why_unreadable = next((vote.reason for vote in unreadable if vote.reason), "")
+
+    @property
+    def lacks_verdicts(self) -> bool:
+        """Return True if there are votes, but none of them has a verdict."""
+        known = self.statuses["scored"] + self.statuses["abstained"]
+        return self.votes.total() > 0 and known == 0
 
 
 @dataclass
@@ -102,6 +113,8 @@ class ImportedRun:
         """Distinguishes judges without a name from those of another file."""
         self.less_is_better: frozenset[str] = frozenset()
         """Questions whose scores are turned round."""
+        self.inverted: set[str] = set()
+        """Those of them that have scores."""
         self.cluster = ""
         """The column whose equal values belong together in every interval of the run."""
         self.recorded_clusters: dict[str, None] = {}
@@ -127,6 +140,8 @@ class ImportedRun:
         """Store a row's judgment and people's labels; with `only_marks`, only the labels."""
         instance, tally = instance_of(row), self.tally
         if row.question.name in self.less_is_better:
+            if has_scores(row):
+                self.inverted.add(row.question.name)
             row = turn_round(row)
         row = self._spell(self._recount(row))
         self._describe(row)

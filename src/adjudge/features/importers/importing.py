@@ -110,6 +110,22 @@ class ImportReport:
     bad_rows: list[str] = field(default_factory=list)
     ignored_files: list[str] = field(default_factory=list)
 
+    @property
+    def warning(self) -> Message | None:
+        """A warning if the judges' verdicts could not be read at all."""
+        if not self.tally.lacks_verdicts:
+            return None
+        if not self.tally.why_unreadable:
+            return Message("no verdict was imported: all votes failed")
+        if self.kind != TABLE:
+            return Message("no verdict could be read: {reason}", reason=self.tally.why_unreadable)
+        return Message(
+            "no verdict could be read: {reason}. Write verdicts as the labels are written: the "
+            "same words in any case; numbers such as 4, 0.8, 0,8 or 80%; or yes and no, true and "
+            "false, pass and fail, 1 and 0",
+            reason=self.tally.why_unreadable,
+        )
+
     def to_dict(self) -> JsonDict:
         tally = self.tally
         return fill(
@@ -140,6 +156,10 @@ def import_file(
     if options.table is not None:
         options = replace(options, less_is_better=options.table.inverted(options.less_is_better))
     files, file_format, other_files = _files(paths, options)
+    if file_format is OWN and options.less_is_better:
+        raise SetupError(
+            "--less-is-better is not for exports of adjudge: they say which end is better"
+        )
     log, source_names = ImportLog(), ", ".join(map(str, paths))
     with imported_run(folder, options.design, options.unreadable) as run:
         run.origin, run.less_is_better = _digest(files), frozenset(options.less_is_better)
@@ -156,8 +176,10 @@ def import_file(
             )
         run.check_cluster(source_names)
         run.check_answers(source_names)
+        # adjudge's own export says itself which end is better
+        asked = {} if file_format is OWN else run.questions()
         for note in (
-            *direction_notes(run.questions(), options.less_is_better),
+            *direction_notes(asked, options.less_is_better, run.inverted),
             *_notes(tally, options),
         ):
             log.note(note)

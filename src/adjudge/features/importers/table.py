@@ -6,9 +6,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import islice, product
 from typing import cast
 
 from adjudge.core.data.columns import Columns, column_in, text_of
@@ -72,6 +72,8 @@ _NO_NAMES = (
     "rating",
 )
 _MOST_COMPARED = 2
+# The highest numbers of a judge and of the labels differ clearly from this ratio on.
+_OTHER_SCALE = 2
 # Rows among which a column must show; rows of JSON need not have all of them.
 _LOOKED_AT = 100
 
@@ -132,6 +134,8 @@ def table_format(columns: TableColumns, *, has_direction: bool = False) -> Forma
     def read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
         table = _Table(file, columns)
         for note in () if has_direction else table.direction_notes():
+            log.note(note)
+        for note in table.scale_notes():
             log.note(note)
         yield from table.read_rows(log)
 
@@ -262,6 +266,7 @@ class _Table:
             if all(number(self._in_figures(word, name)) is not None for word in informative):
                 self._numbers.add(name)
             words_by_column[name] = {self._in_figures(word, name) for word in words}
+        self._refuse_other_unit(words_by_column)
         labels, verdicts = (
             {word for name in group for word in words_by_column[name] - {""}}
             for group in (columns.labels, columns.judges)
@@ -298,6 +303,55 @@ class _Table:
                 column=column,
                 number=min(with_comma),
             )
+
+    def _refuse_other_unit(self, words_by_column: Mapping[str, set[str]]) -> None:
+        """Raise a RunError if some columns have percentages, and another has numbers above 1."""
+        numbers = {
+            name: [*_numbers_in(words)]
+            for name, words in words_by_column.items()
+            if name in self._numbers
+        }
+        percent = [name for name in numbers if name in self._percent and numbers[name]]
+        # 0 and 1, and all between them, are the same share as 0 % and 100 %.
+        others = (
+            (name, points)
+            for name, values in numbers.items()
+            if name not in self._percent
+            for points in values
+            if not 0 <= points <= 1
+        )
+        for name, points in others if percent else ():
+            raise RunError(
+                "{name}: column {percent!r} has percentages, and column {column!r} numbers such as "
+                "{number:g} without a percent sign: write both in one way",
+                name=self._file.name,
+                percent=percent[0],
+                column=name,
+                number=points,
+            )
+
+    def scale_notes(self) -> Iterator[Message]:
+        """Yield a note for each judge whose numbers seem to have another scale than the labels."""
+        ranges = {
+            name: (min(points), max(points))
+            for name, words in self._words.items()
+            if name in self._numbers and (points := [*_numbers_in(words)])
+        }
+        for judge, label in product(self._named.judges, self._named.labels):
+            if self._meaning.question.kind != "rating" or not {judge, label} <= ranges.keys():
+                continue
+            highest = sorted(max(map(abs, ranges[name])) for name in (judge, label))
+            if highest[1] >= _OTHER_SCALE * highest[0] and highest[1] > 1:
+                yield Message(
+                    "{judge} has numbers from {low:g} to {high:g}, and {label} from {least:g} to "
+                    "{most:g}: both count as numbers on one scale",
+                    judge=judge,
+                    low=ranges[judge][0],
+                    high=ranges[judge][1],
+                    label=label,
+                    least=ranges[label][0],
+                    most=ranges[label][1],
+                )
 
     def _in_figures(self, word: str, column: str) -> str:
         """Rewrite a percentage or a decimal comma as a plain decimal; keep other words.
@@ -378,6 +432,10 @@ def _question(labels: set[str], verdicts: set[str]) -> RecordedQuestion:
     if question.kind != "rating":
         return question
     return question_of({*labels, *(word for word in verdicts if number(word) is not None)})
+
+
+def _numbers_in(words: Iterable[str]) -> Iterator[float]:
+    yield from (points for word in words if (points := number(word)) is not None)
 
 
 def _word(record: ForeignRecord, column: str) -> str:
