@@ -389,8 +389,8 @@ def test_words_that_say_which_end_is_better_need_no_note(tmp_path: Path) -> None
 
 
 def of_judge_and_person(tmp_path: Path, rows: str) -> Imported:
-    columns = {"texts": ("text",), "labels": ("human",), "judges": ("judge",)}
-    return table(tmp_path, "text,judge,human\n" + rows, **columns)
+    content = "text,judge,human\n" + rows
+    return table(tmp_path, content, texts=("text",), labels=("human",), judges=("judge",))
 
 
 @pytest.mark.parametrize("rows", ["a,47%,50\nb,80%,90\n", "a,50,47%\nb,90,80%\n"])
