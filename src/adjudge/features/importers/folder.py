@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -87,17 +88,17 @@ class ImportTally:
 
 @dataclass
 class _Answers:
-    """The answers of judges and of people to a question: in lower case → as written."""
+    """The answers of judges and of people to a question: in lower case → all ways of writing."""
 
-    verdicts: dict[str, str] = field(default_factory=dict)
-    labels: dict[str, str] = field(default_factory=dict)
+    verdicts: dict[str, dict[str, None]] = field(default_factory=dict)
+    labels: dict[str, dict[str, None]] = field(default_factory=dict)
 
     @property
     def differ(self) -> bool:
-        """Return True if both mean the same options by other words, so that none can agree."""
+        """Return True if the same options are written in several ways, so that none can agree."""
         shared = self.verdicts.keys() & self.labels.keys()
         if shared:
-            return any(self.verdicts[word] != self.labels[word] for word in shared)
+            return any(len(self.verdicts[word] | self.labels[word]) > 1 for word in shared)
         pairs = (contrary_words(self.verdicts), contrary_words(self.labels))
         return None not in pairs and pairs[0] != pairs[1]
 
@@ -255,18 +256,19 @@ class ImportedRun:
         if question.kind != "choice" or not is_known:
             return row
         answers = self._answers.setdefault(question.name, _Answers())
-        answers.verdicts.update(
-            {str(vote.answer).casefold(): str(vote.answer) for vote in row.votes if vote.answer}
-        )
+        for vote in row.votes:
+            if isinstance(vote.answer, str):
+                answers.verdicts.setdefault(vote.answer.casefold(), {})[vote.answer] = None
         options = {option.name.casefold(): option.name for option in question.options}
-        known = {**options, **answers.verdicts}
+        known = options | {word: next(iter(ways)) for word, ways in answers.verdicts.items()}
         marks = tuple(
             replace(mark, answer=known.get(mark.answer.casefold(), mark.answer))
             if isinstance(mark.answer, str)
             else mark
             for mark in row.marks
         )
-        answers.labels.update({str(mark.answer).casefold(): str(mark.answer) for mark in marks})
+        for mark in marks:
+            answers.labels.setdefault(str(mark.answer).casefold(), {})[str(mark.answer)] = None
         return replace(row, marks=marks)
 
     def check_answers(self, source: str) -> None:
@@ -274,12 +276,12 @@ class ImportedRun:
         for name, answers in self._answers.items():
             if answers.differ:
                 raise RunError(
-                    "{source}: {name}: judges answer {verdicts}, and people answer {labels}, so "
-                    "they never agree: write both in one way",
+                    "{source}: {name}: judges answer {verdicts}, and people answer {labels}: "
+                    "write each option in one way",
                     source=source,
                     name=name,
-                    verdicts=", ".join(answers.verdicts.values()),
-                    labels=", ".join(answers.labels.values()),
+                    verdicts=", ".join(chain.from_iterable(answers.verdicts.values())),
+                    labels=", ".join(chain.from_iterable(answers.labels.values())),
                 )
 
     def _describe(self, row: RecordedRow) -> None:

@@ -307,7 +307,7 @@ class _Table:
     def _refuse_other_unit(self, words_by_column: Mapping[str, set[str]]) -> None:
         """Raise a RunError if some columns have percentages, and another has numbers above 1."""
         numbers = {
-            name: [*_numbers_in(words)]
+            name: sorted(_numbers_in(words))
             for name, words in words_by_column.items()
             if name in self._numbers
         }
