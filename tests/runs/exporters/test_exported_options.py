@@ -159,3 +159,16 @@ def test_options_that_people_write_otherwise_are_one_set_or_refused(
     (tmp_path / "out.json").write_text(json.dumps({"data": scores}))
     with pytest.raises(RunError, match="write each option in one way"):
         import_file(tmp_path / "out.json", tmp_path / "back")
+
+
+@pytest.mark.parametrize(("edit", "answer"), [(0.0, "Yes"), (1.0, "No"), ("yes", "Yes")])
+def test_an_edit_in_inspect_is_one_of_the_options(folder: Path, edit: object, answer: str) -> None:
+    """An edited score was an option named 0.0."""
+    adjudge(folder, "export", "runs/main", "--to", "inspect", "-o", "out.json")
+    log = json.loads((folder / "out.json").read_text())
+    score = log["samples"][0]["scores"]["rude"]
+    person = {"value": edit, "provenance": {"author": "ann"}}
+    log["samples"][0]["scores"]["rude"] = {**score, "value": edit, "history": [score, person]}
+    (folder / "out.json").write_text(json.dumps(log))
+    import_file(folder / "out.json", folder / "back")
+    assert [label.option for label in LabelStore(folder / "back").current()] == [answer]

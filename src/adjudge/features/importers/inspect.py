@@ -31,6 +31,7 @@ from adjudge.features.importers.record import (
     question_for,
     rate,
 )
+from adjudge.features.importers.scales import option_named
 from adjudge.features.importers.source import EMPTY, ForeignFile, ForeignRecord, Head, named_objects
 from adjudge.features.importers.values import Json, fields_of, is_missing, number, text
 from adjudge.messages import Message
@@ -290,9 +291,14 @@ def _verdict(
 def _mark(edit: ForeignRecord, question: RecordedQuestion) -> Mark:
     by, value = edit.nested("provenance"), edit.value("value")
     words = as_verdict(value) if isinstance(value, bool) else text(value)
-    points = edit.number("value") if question.kind == "rating" else None
+    points = edit.number("value")
+    # adjudge exports a good No as its score, so people who edit it write the other score
+    scored = [
+        option.name for option in question.options if points is not None and option.score == points
+    ]
+    named = option_named(question, words) or (scored[0] if len(scored) == 1 else words)
     return Mark(
-        answer=words if points is None else points,
+        answer=named if points is None or question.kind != "rating" else points,
         annotator=by.text("author") or "editor",
         judge_visible=True,
         note=by.text("reason"),
