@@ -549,7 +549,7 @@ def test_a_judge_without_any_verdict_has_no_corrected_number(
 
 
 def test_labels_of_rows_that_are_not_there_are_told_of(run: Path, rows: list[Row]) -> None:
-    away = [replace(one, row="f" * 32) for one in labels_of(rows[:3])]
+    away = [replace(one, row=digit * 32) for digit, one in zip("def", labels_of(rows[:3]), strict=False)]
     found = only(calibrate_run(run, [*labels_of(rows[:60]), *away], settings=NUMBER_ONLY))
     assert "3 labels are about rows that this judge has not judged" in found.notes
 
@@ -740,3 +740,31 @@ def test_labels_outside_the_draw_of_drawn_rows_count_and_the_note_says_so(
     assert (after.corrected.value or 0) < (before.corrected.value or 0)
     assert any("20 labels were given outside the draw" in note for note in after.notes)
     assert any("5 labels of chosen rows" in note for note in after.notes)
+
+
+@pytest.mark.parametrize("of_run", [True, False])
+def test_of_labels_given_from_python_the_last_one_for_a_row_counts(
+    tmp_path: Path, rows: list[Row], of_run: bool
+) -> None:
+    critic = AspectCritic(
+        "Says yes.", model(lambda prompt: "PASS" if "said yes" in prompt else "FAIL"), name="dates"
+    )
+    results = critic.evaluate(
+        [Instance({"response": text}) for text, _, _ in rows], run=tmp_path / "run"
+    )
+
+    def calibrated(labels: Sequence[Label]) -> Calibration:
+        if of_run:
+            return only(calibrate_run(tmp_path / "run", iter(labels), settings=NUMBER_ONLY))
+        return calibrate(results, iter(labels), settings=NUMBER_ONLY)
+
+    last = labels_of(rows[:80])
+    first = [
+        replace(label, option="FAIL" if label.option == "PASS" else "PASS") for label in last[:40]
+    ]
+    once, twice = calibrated(last), calibrated([*first, *last])
+    assert twice.corrected == once.corrected
+    assert twice.labels.labels == once.labels.labels
+    said = "40 labels do not count, because their annotator labelled the row again later"
+    assert said in str(twice.to_dict()["notes"])
+    assert not any("labelled the row again" in note for note in once.notes)

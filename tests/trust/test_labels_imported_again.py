@@ -59,6 +59,27 @@ def test_calibrate_takes_the_last_line_of_a_file(run: Path, tmp_path: Path) -> N
     words = ("calibrate", run, "--labels", file, "--design", "random", "--json")
     (found,) = json.loads(commands.adjudge(*words).stdout)["results"]
     assert found["confusion"] == {"PASS": {"FAIL": 1, "PASS": 1}}
+    said = "1 label does not count, because its annotator labelled the row again later"
+    assert said in found["notes"]
+
+
+def test_of_files_with_the_same_time_the_one_imported_later_counts(
+    run: Path, tmp_path: Path
+) -> None:
+    passed = table(tmp_path / "one.csv", ["r0,ann,PASS"], 1000.0)
+    failed = table(tmp_path / "two.csv", ["r0,ann,FAIL"], 1000.0)
+    for folder, order in ((run, [passed, failed]), (new_run(tmp_path / "b"), [failed, passed])):
+        for file in order:
+            import_into(folder, file)
+        assert answers(folder) == {"r0": "FAIL" if order[1] is failed else "PASS"}
+
+
+def test_lines_of_one_time_that_do_not_count_are_counted(run: Path, tmp_path: Path) -> None:
+    file = tmp_path / "times.csv"
+    file.write_text("id,annotator,label,at\nr0,ann,PASS,5\nr0,ann,FAIL,5\n", "utf-8")
+    said = import_into(run, file)
+    assert "because their annotator labelled the row again later: 1" in said
+    assert answers(run) == {"r0": "FAIL"}
 
 
 def test_a_history_can_be_imported_again(run: Path, tmp_path: Path) -> None:

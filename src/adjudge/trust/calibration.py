@@ -65,10 +65,11 @@ from adjudge.trust.labelled_judges import (
     configurations,
     labelled_judges,
     learned_labels_note,
+    replaced_labels_note,
 )
 from adjudge.trust.labels.queue import verdict_of
 from adjudge.trust.labels.rows_of_draws import RowPlaces
-from adjudge.trust.labels.store import LabelStore
+from adjudge.trust.labels.store import LabelStore, counting_labels
 from adjudge.trust.large_texts import RowsApart, rows_apart
 from adjudge.trust.measure import Measure
 from adjudge.trust.panel_check import PanelReport, members_say, panel_of
@@ -336,8 +337,10 @@ def calibrate(
             "calibrate takes results of one criterion, not of {names}",
             names=", ".join(map(repr, names)) or Message("none"),
         )
+    given = [label for label in labels if label.criteria == names[0]]
+    counting = list(counting_labels(given))
     used = sort_labels(
-        (label for label in labels if label.criteria == names[0]),
+        counting,
         lock,
         model_made=settings.labels_are_model_made,
         since=max(settings.changes.values(), default=None),
@@ -369,7 +372,11 @@ def calibrate(
     for number, record in enumerate(measured):
         rows.add(record, number)
     result = calibration(rows, used, judge=names[0], lock=lock, settings=settings)
-    left_out = [*learned_labels, *_learned_note(len(judgments) - len(measured))]
+    left_out = [
+        *replaced_labels_note(given, counting),
+        *learned_labels,
+        *_learned_note(len(judgments) - len(measured)),
+    ]
     return replace(result, notes=(*result.notes, *left_out))
 
 
@@ -404,8 +411,7 @@ def calibrate_run(
     """
     if settings.cluster is None:
         settings = replace(settings, cluster=grouping_column(run_facts(folder).facts) or None)
-    all_labels = list(LabelStore(folder).of_each_copy() if labels is None else labels)
-    labelled_once = list(labelled_judges(folder, all_labels, criteria))
+    labelled_once = list(labelled_judges(folder, labels, criteria))
     judges_by_name = Counter(labelled.scale.name for labelled in labelled_once)
     calibrations = [
         replace(result, one_of_several=judges_by_name[labelled.scale.name] > 1)

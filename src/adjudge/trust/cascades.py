@@ -26,7 +26,6 @@ from adjudge.stats.selective import Stage, cascade_thresholds
 from adjudge.stats.threshold import Threshold
 from adjudge.trust.contestants import Contestants
 from adjudge.trust.labelled_judges import LabelledJudge, labelled_judges
-from adjudge.trust.labels.store import LabelStore
 from adjudge.trust.learnt_weights import label_date
 from adjudge.trust.rows import LabelledRow, Rows, by_row, independent_rows
 from adjudge.trust.usable_labels import LabelSettings, LabelsUsed, nonzero
@@ -163,10 +162,9 @@ def calibrate_cascades(
     The run must have asked every step about every row, so its cascades must be uncalibrated.
     ``labels``: used instead of those in the run folder. ``criteria``: only this one.
     """
-    all_labels = list(LabelStore(folder).of_each_copy() if labels is None else labels)
     return [
         _learn_thresholds(judge, settings)
-        for judge in labelled_judges(folder, all_labels, criteria)
+        for judge in labelled_judges(folder, labels, criteria)
         if _is_cascade(judge)
     ]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -15,6 +15,7 @@ from adjudge.messages import Message, plural
 from adjudge.runs.folder import reading
 from adjudge.runs.judge_changes import changed_at
 from adjudge.trust.labels.scales import JudgedScale, label_scales, opposed_scales
+from adjudge.trust.labels.store import LabelStore, counting_labels
 from adjudge.trust.usable_labels import LabelSettings, LabelsUsed, nonzero, sort_labels
 
 _NOTHING: Mapping[str, float] = MappingProxyType({})
@@ -29,6 +30,8 @@ class LabelledJudge:
     configuration: JudgeConfiguration
     scale: JudgedScale
     labels: Sequence[Label]
+    notes: Sequence[Message] = ()
+    """The number of labels that were given for it and do not count, if any."""
 
     @property
     def lock(self) -> str:
@@ -47,7 +50,12 @@ class LabelledJudge:
         sorted_labels, learned = self._without_learned_rows(sorted_labels)
         return replace(
             sorted_labels,
-            notes=(*sorted_labels.notes, *learned, *self._of_an_earlier_run(sorted_labels.labels)),
+            notes=(
+                *sorted_labels.notes,
+                *self.notes,
+                *learned,
+                *self._of_an_earlier_run(sorted_labels.labels),
+            ),
         )
 
     def _without_learned_rows(self, used: LabelsUsed) -> tuple[LabelsUsed, list[Message]]:
@@ -92,6 +100,18 @@ def learned_labels_note(count: int) -> list[Message]:
     )
 
 
+def replaced_labels_note(given: Sequence[Label], counting: Sequence[Label]) -> list[Message]:
+    """Say how many of the given labels do not count because their annotator replaced them."""
+    done = [sum(label.is_done for label in labels) for labels in (given, counting)]
+    return nonzero(
+        plural(
+            "{count} label does not count, because its annotator labelled the row again later",
+            "{count} labels do not count, because their annotator labelled the row again later",
+            done[0] - done[1],
+        )
+    )
+
+
 def latest_change(
     folder: str | Path,
     configuration: JudgeConfiguration,
@@ -112,14 +132,22 @@ def configurations(folder: str | Path) -> dict[str, JudgeConfiguration]:
 
 
 def labelled_judges(
-    folder: str | Path, labels: Sequence[Label], criteria: str | None
+    folder: str | Path, labels: Iterable[Label] | None, criteria: str | None
 ) -> Iterator[LabelledJudge]:
-    """Yield each judge with each of its criteria that has labels. ``criteria``: only this one."""
+    """Yield each judge with each of its criteria that has labels. ``criteria``: only this one.
+
+    ``labels``: used instead of those in the run folder. An annotator's latest one for a row counts;
+    of several with the same time, the one given last.
+    """
+    given = None if labels is None else list(labels)
+    counting = list(LabelStore(folder).of_each_copy() if given is None else counting_labels(given))
     judges, scales = configurations(folder), label_scales(folder)
     unclear = {scale.name for pair in opposed_scales(scales) for scale in pair}
     for scale in scales:
         if scale.name in unclear:
             continue
-        criterion_labels = [label for label in labels if label.criteria == scale.name]
+        criterion_labels = [label for label in counting if label.criteria == scale.name]
+        criterion_given = [label for label in given or () if label.criteria == scale.name]
+        notes = replaced_labels_note(criterion_given, criterion_labels) if given else ()
         for judge in scale.judges if criterion_labels and criteria in (None, scale.name) else ():
-            yield LabelledJudge(folder, judge, judges[judge], scale, criterion_labels)
+            yield LabelledJudge(folder, judge, judges[judge], scale, criterion_labels, notes)

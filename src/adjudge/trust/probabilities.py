@@ -29,7 +29,6 @@ from adjudge.stats.temperature import Shares, Temperature, calibrate
 from adjudge.stats.threshold import Threshold
 from adjudge.trust.cascades import CascadeSettings, ThresholdShape, drawn_rows, step_text
 from adjudge.trust.labelled_judges import LabelledJudge, labelled_judges
-from adjudge.trust.labels.store import LabelStore
 from adjudge.trust.learnt_weights import label_date
 from adjudge.trust.rows import LabelledRow, Rows, by_row
 from adjudge.trust.usable_labels import nonzero
@@ -166,8 +165,7 @@ def calibrate_probabilities(
     ``labels``: used instead of those in the run folder. ``criteria``: only this one.
     """
     cascade_settings = settings or CascadeSettings()
-    all_labels = list(LabelStore(folder).of_each_copy() if labels is None else labels)
-    judges = labelled_judges(folder, all_labels, criteria)
+    judges = labelled_judges(folder, labels, criteria)
     return [_report(judge, cascade_settings) for judge in judges if _has_one_model(judge)]
 
 

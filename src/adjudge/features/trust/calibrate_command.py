@@ -48,7 +48,6 @@ from adjudge.trust.labels.scales import (
     label_scales,
     refuse_opposed,
 )
-from adjudge.trust.labels.store import counting_labels
 from adjudge.trust.learnt_weights import learnt_weights
 from adjudge.trust.probabilities import ProbabilityReport, calibrate_probabilities
 
@@ -350,4 +349,4 @@ def _labels(options: CalibrateOptions, file: Path) -> list[Label]:
     defaults = LabelDefaults(**options.labels)
     with run_rows(options.run) as rows:
         labels = read_labels(file, rows, defaults, encoding=options.encoding)
-        return list(counting_labels(labels))
+        return list(labels)

@@ -612,9 +612,14 @@ def _last_lines(labels: list[Label], at: float) -> list[Label]:
 
 def _count_older(labels: list[Label], store: LabelStore) -> int:
     """Count labels that were later replaced or withdrawn by the same annotator."""
-    standing = {_about(label): label.at for label in store.current_of_copies()} if labels else {}
+    standing = (
+        {_about(label): (label.at, label.answer) for label in store.current_of_copies()}
+        if labels
+        else {}
+    )
     return sum(
-        label.state == "given" and label.at != standing.get(_about(label)) for label in labels
+        label.state == "given" and (label.at, label.answer) != standing.get(_about(label))
+        for label in labels
     )
 
 
