@@ -549,7 +549,9 @@ def test_a_judge_without_any_verdict_has_no_corrected_number(
 
 
 def test_labels_of_rows_that_are_not_there_are_told_of(run: Path, rows: list[Row]) -> None:
-    away = [replace(one, row=digit * 32) for digit, one in zip("def", labels_of(rows[:3]), strict=False)]
+    away = [
+        replace(one, row=digit * 32) for digit, one in zip("def", labels_of(rows[:3]), strict=False)
+    ]
     found = only(calibrate_run(run, [*labels_of(rows[:60]), *away], settings=NUMBER_ONLY))
     assert "3 labels are about rows that this judge has not judged" in found.notes
 

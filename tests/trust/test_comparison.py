@@ -118,6 +118,21 @@ def test_rows_without_a_score_may_be_anything(tmp_path: Path) -> None:
     assert found.shown.lower is not None and found.shown.lower < 0
     assert found.outcome is ComparisonOutcome.CANNOT_TELL
     assert "40 of 120 rows have no number in one of the runs" in found.notes
+    # 80 rows alone would show less than rows that may be anything
+    assert found.to_dict()["smallest_detectable"] is None
+    assert "the smallest difference" not in commands.adjudge("runs", "diff", one, two).stdout
+
+
+def test_no_smallest_difference_is_promised_with_a_margin_or_rows_without_a_counterpart(
+    tmp_path: Path,
+) -> None:
+    passes = drawn(60, 0.7, 1)
+    one = system(tmp_path / "one", passes)
+    two = system(tmp_path / "two", drawn(60, 0.72, 2), "b")
+    shorter = system(tmp_path / "three", drawn(50, 0.72, 2), "b")
+    assert only(one, two).to_dict()["smallest_detectable"] is not None
+    assert only(one, two, margin=0.02).to_dict()["smallest_detectable"] is None
+    assert only(one, shorter).to_dict()["smallest_detectable"] is None
 
 
 def test_two_judges_of_the_same_texts_are_not_two_systems(tmp_path: Path) -> None:

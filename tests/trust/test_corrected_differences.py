@@ -92,6 +92,7 @@ def test_rows_added_after_the_labels_were_drawn_may_be_anything(tmp_path: Path) 
     label(two, after)
     drawn = only(one, two)
     assert drawn.corrected is not None and drawn.added == 0
+    assert drawn.difference.smallest and drawn.to_dict()["smallest_detectable"] is None
     judge(one, merged(before, answers("new a", 120, 0.9)))
     judge(two, merged(after, answers("new b", 120, 0.1)))
     found = only(one, two)

@@ -34,7 +34,11 @@ class Difference:
     p_value: float | None
     """Probability of a difference this large between equally good runs; two-sided."""
     smallest: float | None
-    """The smallest difference that this number of rows would show in 80% of comparisons."""
+    """The smallest difference that this number of rows would show in 80% of comparisons.
+
+    None if rows without a score widen the interval or a margin is to be exceeded: then it would
+    not.
+    """
     units: int
     """Rows, or clusters of rows, that are independent."""
     limits: DifferenceLimits | None = None
@@ -335,22 +339,23 @@ class PairedScores:
             limits = DifferenceLimits(low, high, reach)
             interval = Interval(limits.lower(level), limits.upper(level), level)
         estimate = Estimate(mean, interval.lower, interval.upper, self.rows, "paired", level)
-        # McNemar's formula holds for independent passes and fails only.
-        if self.binary and units == self.rows:
-            changed = (self.gains + self.losses) / self.rows
-            smallest = smallest_detectable_share(changed, self.rows, level=level)
-        else:
-            error = (of_scored.upper - of_scored.lower) / 2 / z_two_sided(level)
-            smallest = smallest_detectable(error, level=level)
         return Difference(
             estimate,
             decide_outcome(interval, margin),
             limits.chance_within(0.0),
-            smallest,
+            None if self.incomplete or margin else self._smallest(of_scored),
             units,
             limits,
             of_scored,
         )
+
+    def _smallest(self, interval: Interval) -> float:
+        # McNemar's formula holds for independent passes and fails only.
+        if self.binary and self.units == self.rows:
+            changed = (self.gains + self.losses) / self.rows
+            return smallest_detectable_share(changed, self.rows, level=interval.level)
+        error = (interval.upper - interval.lower) / 2 / z_two_sided(interval.level)
+        return smallest_detectable(error, level=interval.level)
 
     def _cannot_tell(self, level: float, reason: Message) -> Difference:
         return Difference(

@@ -128,7 +128,11 @@ class ComparisonShape(TypedDict):
     same_judge: bool
     p_value: float | None
     p_value_adjusted: float | None
-    smallest_detectable: float | None
+    smallest_detectable: Annotated[
+        float | None,
+        "what these rows would show in 80% of comparisons; null with rows without a number, a "
+        "margin or a correction by labels",
+    ]
     vote_noise: VoteNoiseShape | None
     margin: float
     level: float
@@ -259,6 +263,15 @@ class RunComparison(JudgeCriterion, HtmlRepr):
         return self.corrected or self.difference.estimate
 
     @property
+    def smallest(self) -> float | None:
+        """The smallest difference that these rows would show in 80% of comparisons.
+
+        None if it does not describe the outcome: labels correct the difference, rows lack a number,
+        or there is a margin.
+        """
+        return None if self.corrected else self.difference.smallest
+
+    @property
     def largest_count_change(self) -> float:
         """The largest change per row that the limits for counts allow for; 0 without such limits.
 
@@ -289,7 +302,7 @@ class RunComparison(JudgeCriterion, HtmlRepr):
             rows_with_another_text=self.other_texts,
             p_value=_p_value(self),
             p_value_adjusted=self.adjusted,
-            smallest_detectable=self.difference.smallest,
+            smallest_detectable=self.smallest,
             vote_noise=self.noise,
             slices=[self._slice(part) for part in self.slices],
             rows_in_another_slice=self.moved,

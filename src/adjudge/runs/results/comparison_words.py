@@ -84,17 +84,14 @@ def _difference(comparison: RunComparison) -> Iterator[str]:
         )
     if comparison.corrected and comparison.difference.estimate.value is not None:
         yield Message("uncorrected {value:+.3f}", value=comparison.difference.estimate.value)
-    if (
-        comparison.outcome is ComparisonOutcome.CANNOT_TELL
-        and comparison.difference.smallest is not None
-    ):
+    if comparison.outcome is ComparisonOutcome.CANNOT_TELL and comparison.smallest is not None:
         yield plural(
             "the smallest difference that {count:,} row would show in 80% of comparisons is "
             "{smallest:.3f}",
             "the smallest difference that {count:,} rows would show in 80% of comparisons is "
             "{smallest:.3f}",
             comparison.rows,
-            smallest=comparison.difference.smallest,
+            smallest=comparison.smallest,
         )
 
 
