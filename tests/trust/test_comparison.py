@@ -10,11 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from adjudge import AspectCritic, DirectJudge, Instance
+from adjudge import AspectCritic, DirectJudge, Instance, load_run
 from adjudge.core.domain.criteria import Criteria, CriteriaOption
 from adjudge.core.domain.label import Label
 from adjudge.runs.diff import JudgmentSummary, OutcomeCount, run_diff
 from adjudge.runs.results.comparison_words import comparison_lines
+from adjudge.runs.results.paired_gate import paired_gates
+from adjudge.runs.results.setup import Setup
 from adjudge.stats.difference import ComparisonOutcome, compare, labelled_difference
 from adjudge.trust.comparison import (
     ComparisonSettings,
@@ -359,3 +361,43 @@ def test_pairs_are_counted_together_only_if_sums_are_exact_and_rows_independent(
         assert not list(found.outcomes(found.lines()[0]))  # one row has no counterpart
     with run_diff(one, one, "response") as found:
         assert not list(found.outcomes(found.lines()[0]))
+
+
+@pytest.mark.parametrize("labelled", [False, True])
+def test_a_gate_between_judges_of_the_same_texts_asks_for_no_labels(
+    tmp_path: Path, labelled: bool
+) -> None:
+    one = system(tmp_path / "one", drawn(60, 0.7, 1))
+    two = system(
+        tmp_path / "two", drawn(60, 0.7, 1), definition="Says yes, and politely.", failed=1
+    )
+    if labelled:
+        for run in (one, two):
+            LabelStore(run).add(
+                *(
+                    Label(
+                        row=record.identity,
+                        criteria="dates",
+                        annotator="ann",
+                        option="PASS",
+                        design="random",
+                    )
+                    for record in load_run(run).records()
+                )
+            )
+    (gate,) = paired_gates(Setup(against=str(one), margin=0.01), two)
+    reason = (
+        "the texts are the same and the judges differ: this is a difference between the judges, "
+        "not between the texts, and labels cannot correct it"
+    )
+    assert gate.may_be_of_judges and gate.verdict == "inconclusive"
+    assert gate.to_dict()["not_corrected_because"] == reason
+    assert only(one, two).to_dict()["not_corrected_because"] == reason
+    sentence = gate.sentence()
+    assert f"{reason[1:]}. " in sentence and "Judge both runs with the same judge." in sentence
+    assert "label rows" not in sentence
+    (other,) = paired_gates(
+        Setup(against=str(one), margin=0.01),
+        system(tmp_path / "three", drawn(60, 0.7, 1), "b", definition="Says yes, and politely."),
+    )
+    assert "label rows of both" in other.sentence()

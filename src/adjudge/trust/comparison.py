@@ -501,14 +501,16 @@ class _Line:
             if refusal
             else compare(level=level, margin=settings.margin, reach=reach)
         )
-        uncorrected = _why_uncorrected(series)
+        locks = [side.lock(name, criteria) for side, name in judges]
+        of_judges = scores.rows and not series.other_texts and locks[0] != locks[1]
+        uncorrected = OF_JUDGES if of_judges else _why_uncorrected(series)
         corrected = (
             None if uncorrected or refusal else _correct(series, settings, clustered=clustered)
         )
-        locks = [side.lock(name, criteria) for side, name in judges]
         one_order = bool(system) and any(side.one_order(name) for side, name in judges)
         notes = [
-            *_notes(series, difference, pairing, same_judge=locks[0] == locks[1]),
+            *_notes(series, difference, pairing),
+            *([BOTH_DIFFER] if series.other_texts and locks[0] != locks[1] else []),
             *rows_without_group(self._found.without_group, self._found.cluster or ""),
             *([uncorrected] if uncorrected else []),
             *(_correction_notes(series) if corrected else ()),
@@ -602,6 +604,13 @@ UNIT = (0.0, 1.0)
 NO_SCALE = Message(
     "scores can lie outside 0 to 1, and how far is known only from the judged rows: no interval "
     "holds at every look; compare without --sequential"
+)
+OF_JUDGES = Message(
+    "the texts are the same and the judges differ: this is a difference between the judges, not "
+    "between the texts, and labels cannot correct it"
+)
+BOTH_DIFFER = Message(
+    "both the judges and the texts differ, so part of the difference may come from the judges"
 )
 FEWER = Message("lower counts are better: the difference says how many fewer there are")
 
@@ -943,8 +952,6 @@ def _notes(
     series: PairedSeries,
     difference: Difference,
     pairing: Pairing,
-    *,
-    same_judge: bool,
 ) -> Iterator[str]:
     if difference.estimate.reason and pairing.paired:
         yield difference.estimate.reason
@@ -982,17 +989,6 @@ def _notes(
             "are these the same rows?",
             other_questions=pairing.other_questions,
             paired=pairing.paired,
-        )
-    same_texts = not series.other_texts
-    if series.scores.rows and same_texts and not same_judge:
-        yield Message(
-            "the texts are the same and the judges differ: this is a difference between the "
-            "judges, not between the texts"
-        )
-    elif not same_judge:
-        yield Message(
-            "both the judges and the texts differ, so part of the difference may come from the "
-            "judges"
         )
 
 

@@ -131,6 +131,8 @@ class GateResult:
     """The column whose equal values form groups, if rows are not independent."""
     same_judge: bool = True
     """For a comparison of runs: True if both have exactly the same judge."""
+    same_texts: bool = False
+    """For a comparison of runs: True if both judged the same texts."""
     judge_changes: tuple[str, ...] = ()
     """For a comparison of runs: notes on changes of the judge that were found between them."""
     pairing: Pairing | None = None
@@ -314,7 +316,9 @@ class GateResult:
                     self.unjudged,
                 )
             )
-        if self.may_be_of_judges and self.sure:
+        if self.may_be_of_judges and self.sure and self.same_texts:
+            sentences.append(Message("Judge both runs with the same judge."))
+        elif self.may_be_of_judges and self.sure:
             sentences.append(
                 Message(
                     "That run had another judge (criteria, model or settings), which may explain "
