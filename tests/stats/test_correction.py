@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 import random
+import re
 import statistics
 from collections.abc import Sequence
 from dataclasses import replace
@@ -462,10 +463,46 @@ def test_rogan_and_gladen_by_hand_and_undefined_for_a_judge_that_knows_nothing()
             "0" * 6,
             1600,
             "1" * 6,
-            "too few labels: 12; 38 more, of which 9 among FAIL, would be enough",
+            "too few labels: 12; needed: 8 more; recommended: 38 more, of which 9 among FAIL",
         ),
-        (400, "000", 1600, "1" * 60, "too few labels: 63; 12 among FAIL more would be enough"),
-        (400, "", 1600, "", "too few labels: 0; 50 more, of which 15 among FAIL, would be enough"),
+        (
+            400,
+            "000",
+            1600,
+            "1" * 60,
+            "too few labels: 63; needed: 2 among FAIL more; recommended: 12 among FAIL more",
+        ),
+        (
+            400,
+            "0000",
+            1600,
+            "1" * 32,
+            "too few labels: 36; needed: 1 among FAIL more; recommended: 14 more, of which 11 "
+            "among FAIL",
+        ),
+        (
+            400,
+            "",
+            1600,
+            "",
+            "too few labels: 0; needed: 20 more, of which 5 among FAIL and 5 among PASS; "
+            "recommended: 50 more, of which 15 among FAIL",
+        ),
+        (
+            400,
+            "00",
+            1600,
+            "1",
+            "too few labels: 3; needed: 17 more, of which 3 among FAIL and 4 among PASS; "
+            "recommended: 47 more, of which 13 among FAIL",
+        ),
+        (
+            400,
+            "00",
+            8,
+            "1" * 18,
+            "too few labels: 20; needed: 3 among FAIL more; recommended: 30 more",
+        ),
         (400, "0" * 5, 1600, "1" * 15, None),
         (50, "0", 1950, "1" * 30, None),
     ],
@@ -475,6 +512,26 @@ def test_too_few_labels_are_refused_with_the_number_that_would_do(
 ) -> None:
     found = too_few(strata(fail_rows, fails, pass_rows, passes))
     assert (found and found.text) == text
+
+
+@pytest.mark.parametrize(("fails", "passes"), [(0, 0), (4, 32), (2, 1), (6, 6), (12, 7), (0, 19)])
+def test_the_labels_that_are_needed_are_enough_and_one_less_is_not(fails: int, passes: int) -> None:
+    found = too_few(strata(400, "0" * fails, 1600, "1" * passes))
+    assert found is not None
+    needed = re.search(r"needed: ([^;]*)", found.text)
+    assert needed is not None
+    among = {name: int(count) for count, name in re.findall(r"(\d+) among (FAIL|PASS)", needed[1])}
+    total = re.match(r"(\d+) more", needed[1])
+    more = int(total[1]) if total else sum(among.values())
+
+    def with_more(less: int) -> object:
+        rest = more - sum(among.values()) - less
+        new_fails = fails + among.get("FAIL", 0) + min(rest, 0)
+        new_passes = passes + among.get("PASS", 0) + max(rest, 0)
+        return too_few(strata(400, "0" * new_fails, 1600, "1" * new_passes))
+
+    assert with_more(0) is None
+    assert with_more(1) is not None
 
 
 def test_a_small_run_whose_every_row_is_labelled_is_not_too_few() -> None:

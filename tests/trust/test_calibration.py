@@ -103,7 +103,8 @@ def test_too_few_labels_are_refused_with_how_many_would_do(run: Path, rows: list
     found = only(calibrate_run(labelled(run, labels_of(rows[:12])), settings=NUMBER_ONLY))
     assert found.corrected is None
     assert found.refusal is not None and found.refusal.code == "too_few_labels"
-    assert found.refusal.text.startswith("too few labels: 12; 38 more")
+    assert found.refusal.text.startswith("too few labels: 12; needed: 8 more")
+    assert "; recommended: 38 more" in found.refusal.text
 
 
 def test_a_judge_no_better_than_a_coin_is_corrected_and_told_of(tmp_path: Path) -> None:
@@ -656,7 +657,8 @@ def test_copied_labels_do_not_make_too_few_labels_enough(tmp_path: Path) -> None
     run = labelled(run_of(tmp_path / "run", copies), labels_of(rows[:12]))
     found = only(calibrate_run(run, settings=NUMBER_ONLY))
     assert found.refusal is not None and found.refusal.code == "too_few_labels"
-    assert found.refusal.text.startswith("too few labels: 12; 38 more")
+    assert found.refusal.text.startswith("too few labels: 12; needed: 8 more")
+    assert "; recommended: 38 more" in found.refusal.text
     assert found.refusal.text.endswith("(the label of copies counts once)")
     # if every row has a label, no more of them can be had
     few = run_of(tmp_path / "few", copies[:40])

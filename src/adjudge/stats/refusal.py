@@ -7,7 +7,7 @@ labels first would keep the lucky samples.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import fmean
 from typing import TypedDict
@@ -94,45 +94,58 @@ def too_few(strata: Sequence[Stratum], *, every: bool = False) -> Refusal | None
         return Refusal("no_verdicts", Message("no labelled row has a verdict; no corrected rate"))
     if is_enough and not is_short:
         return None
-    missing = {stratum: min(FLOOR, stratum.possible) - stratum.texts for stratum in counted}
-    more = max(
-        min(FIRST_LABELS, possible) - labels, sum(max(0, count) for count in missing.values())
+    least = _missing(
+        counted,
+        {part: FEW if part.rows >= HELD * rows else 1 for part in counted},
+        min(LEAST_LABELS, possible) - labels,
     )
-    missing_by_verdict = {
-        str(stratum.verdict): count
-        for stratum, count in missing.items()
-        if count > max(0, more * stratum.rows / rows)
-    }
-    shortage = _shortage(labels, more, missing_by_verdict)
+    better = _missing(
+        counted, dict.fromkeys(counted, FLOOR), min(FIRST_LABELS, possible) - labels, rows
+    )
+    shortage = (
+        Message("too few labels: {labels}; needed: {least}", labels=labels, least=least)
+        if least == better
+        else Message(
+            "too few labels: {labels}; needed: {least}; recommended: {better}",
+            labels=labels,
+            least=least,
+            better=better,
+        )
+    )
     if any(stratum.copies for stratum in strata):
         shortage = Message("{shortage} (the label of copies counts once)", shortage=shortage)
     return Refusal("too_few_labels", shortage)
 
 
-def _shortage(labels: int, more: int, wanted: dict[str, int]) -> Message:
-    verdict_counts = join(
+def _missing(
+    strata: Sequence[Stratum], floors: Mapping[Stratum, int], in_total: int, rows: int | None = None
+) -> Message:
+    """Return how many more labels are missing, and among which verdicts.
+
+    ``in_total``: how many are missing whatever their verdicts. With ``rows``, the number of all
+    rows, verdicts are named only if a random sample would not be expected to hold as many.
+    """
+    missing = {part: max(0, min(floors[part], part.possible) - part.texts) for part in strata}
+    more = max(in_total, sum(missing.values()))
+    named = {
+        part: count
+        for part, count in missing.items()
+        if count > (more * part.rows / rows if rows else 0)
+    }
+    if not named:
+        return Message("{more} more", more=more)
+    among = join(
         Message(" and "),
         (
-            Message("{count} among {verdict}", count=count, verdict=verdict)
-            for verdict, count in wanted.items()
+            Message("{count} among {verdict}", count=count, verdict=str(part.verdict))
+            for part, count in named.items()
         ),
     )
-    if not verdict_counts:
-        return Message(
-            "too few labels: {labels}; {more} more would be enough", labels=labels, more=more
-        )
-    if sum(wanted.values()) == more:
-        return Message(
-            "too few labels: {labels}; {among} more would be enough",
-            labels=labels,
-            among=verdict_counts,
-        )
-    return Message(
-        "too few labels: {labels}; {more} more, of which {among}, would be enough",
-        labels=labels,
-        more=more,
-        among=verdict_counts,
-    )
+    if sum(named.values()) < more:
+        return Message("{more} more, of which {among}", more=more, among=among)
+    if len(named) > 1:
+        return Message("{more} more: {among}", more=more, among=among)
+    return Message("{among} more", among=among)
 
 
 def no_better_than_chance(

@@ -81,7 +81,7 @@ def test_a_refusal_stands_in_the_place_of_the_number_and_exits_with_5(
         "no corrected number by 12 labels; uncorrected share of PASS 0."
         in done.stdout.splitlines()[0]
     )
-    assert "Too few labels: 12; 38 more" in done.stdout
+    assert "Too few labels: 12; needed: 8 more" in done.stdout
     chosen = adjudge("calibrate", run, "--labels", file, "--json")
     assert chosen.returncode == 5
     assert json.loads(chosen.stdout)["results"][0]["refusal"]["code"] == "chosen_rows"
