@@ -133,3 +133,14 @@ def test_a_label_given_now_counts_also_if_the_clock_was_set_back(run: Path) -> N
     assert last is not None and last.option == "FAIL"
     store.withdraw(last)
     assert answers(run) == {}
+
+
+def test_labels_drawn_within_the_verdicts_of_nobody_are_refused(run: Path, tmp_path: Path) -> None:
+    file = table(tmp_path / "within.csv", ["r0,ann,PASS"])
+    words = ("label", run, "--import", file, "--design", "random_within_verdict")
+    done = commands.adjudge(*words)
+    assert done.returncode == 1
+    assert "needs drawn_under" in done.stderr and "use design random" in done.stderr
+    assert not list(LabelStore(run).history())
+    file.write_text("id,annotator,label,drawn_under\nr0,ann,PASS,0123456789abcdef\n", "utf-8")
+    assert commands.adjudge(*words).returncode == 0

@@ -256,9 +256,9 @@ def _none_drawn_refusal(foreign: int, chosen: int) -> Refusal:
         return Refusal(
             "another_judge",
             plural(
-                "{count} label is for a row that was drawn within the verdicts of another judge: "
+                "{count} label is for a row that was drawn within the verdicts of another or an unnamed judge: "
                 "for this one it is not a random sample; label rows of this run",
-                "{count} labels are for rows that were drawn within the verdicts of another judge: "
+                "{count} labels are for rows that were drawn within the verdicts of another or an unnamed judge: "
                 "for this one they are not a random sample; label rows of this run",
                 foreign,
             ),
@@ -301,10 +301,10 @@ def _notes(
             outside["drawn"],
         ),
         plural(
-            "{count} label of a row drawn within the verdicts of another judge: it does not "
-            "affect the corrected number",
-            "{count} labels of rows drawn within the verdicts of another judge: they do not "
-            "affect the corrected number",
+            "{count} label of a row drawn within the verdicts of another or an unnamed judge: "
+            "it does not affect the corrected number",
+            "{count} labels of rows drawn within the verdicts of another or an unnamed judge: "
+            "they do not affect the corrected number",
             outside["foreign"],
         ),
         plural(

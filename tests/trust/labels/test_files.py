@@ -230,7 +230,7 @@ LABELS = st.lists(
         judge_visible=st.booleans(),
         kind=st.sampled_from(["human", "expert", "model"]),
         design=st.sampled_from(["random", "random_within_verdict", "chosen"]),
-    )
+    ).filter(lambda one: one.drawn_under or one.design != "random_within_verdict")
     | st.builds(
         label,
         text=st.just("one"),

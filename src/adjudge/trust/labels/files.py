@@ -456,7 +456,14 @@ class _RowReader:
         if values["design"] != "chosen" and not is_export:
             values["drawn_of"] = self._rows.count(about.criteria)
         self.column = None
-        return Label(**values)  # Label checks the values
+        label = Label(**values)  # Label checks the values
+        if label.design == "random_within_verdict" and label.drawn_under is None:
+            raise WrongData(
+                "a label of design random_within_verdict needs drawn_under, the identity of the "
+                "judge within whose verdict its row was drawn. Take it from an export, or use "
+                "design random if the row was drawn from all rows, else chosen"
+            )
+        return label
 
     def _answer(self, scale: LabelScale, found_row: FoundRow) -> Answer | None:
         for name in self._answers:
