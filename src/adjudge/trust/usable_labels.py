@@ -256,10 +256,11 @@ def _none_drawn_refusal(foreign: int, chosen: int) -> Refusal:
         return Refusal(
             "another_judge",
             plural(
-                "{count} label is for a row that was drawn within the verdicts of another or an unnamed judge: "
-                "for this one it is not a random sample; label rows of this run",
-                "{count} labels are for rows that were drawn within the verdicts of another or an unnamed judge: "
-                "for this one they are not a random sample; label rows of this run",
+                "{count} label is for a row that was drawn within the verdicts of another or "
+                "an unnamed judge: for this one it is not a random sample; label rows of this run",
+                "{count} labels are for rows that were drawn within the verdicts of another or "
+                "an unnamed judge: for this one they are not a random sample; label rows of this "
+                "run",
                 foreign,
             ),
         )

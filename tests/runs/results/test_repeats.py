@@ -136,8 +136,8 @@ def test_one_extra_trial_leaves_the_other_tasks_in(tmp_path: Path) -> None:
 def test_a_task_with_fewer_trials_is_counted_and_said(tmp_path: Path) -> None:
     agent_rows(tmp_path, {f"t{number}": "++-" if number else "+" for number in range(9)})
     shown, _ = shown_and_counted(tmp_path)
-    assert "of 8 tasks 0% (95% interval 0%–37%) pass all 3 times (pass^3)" in shown
-    assert "1 task has fewer than 3 trials and is not in pass^3" in shown
+    assert "of 8 tasks 0% (95% interval 0%–37%) pass all 3 times (pass^3); of 9 tasks 70%" in shown
+    assert "pass one time; 1 task has fewer than 3 trials and is not in pass^3" in shown
 
 
 def test_trials_without_a_verdict_leave_the_share_open(tmp_path: Path) -> None:

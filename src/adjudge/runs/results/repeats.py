@@ -130,7 +130,8 @@ class Repeats:
         """Return a line on how often all answers of a row pass."""
         name = name if not self.system else join(", ", (name, self.system))
         once, every = self.shares[0], self.shares[self.times - 1]
-        rows = count_tasks(every.rows) if self.of_tasks else count_rows(every.rows)
+        count = count_tasks if self.of_tasks else count_rows
+        rows, all_rows = count(every.rows), count(once.rows)
         if self.times == 1 < len(self.shares):
             parts = [
                 Message(
@@ -150,6 +151,17 @@ class Repeats:
                     rows=rows,
                     times=self.times,
                     all_times=every.shown(),
+                    once=once.shown(),
+                )
+                if every.rows == once.rows
+                else Message(
+                    "{name}: of {rows} {all_times} pass all {times} times (pass^{times}); of "
+                    "{all_rows} {once} pass one time",
+                    name=name,
+                    rows=rows,
+                    times=self.times,
+                    all_times=every.shown(),
+                    all_rows=all_rows,
                     once=once.shown(),
                 )
             ]
