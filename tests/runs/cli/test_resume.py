@@ -179,6 +179,14 @@ def test_a_resume_writes_and_gates_what_the_command_would_have(
     assert len((tmp_path / "out").read_text().splitlines()) == 4
 
 
+def test_a_run_with_a_bar_is_resumed_again_and_again(adjudge: Adjudge, tmp_path: Path) -> None:
+    words = ("check", "-f", "rows.csv", "--criterion", "is short", "-m", "scripted/FAIL")
+    adjudge(*words, "--fail-under", "0.5", "--run", "run", "--no-cache")
+    for _ in range(3):
+        code, _, said = adjudge("resume", tmp_path / "run")
+        assert code == 4, said
+
+
 def test_a_resume_names_paths_and_criteria_as_the_first_run_did(
     adjudge: Adjudge, tmp_path: Path
 ) -> None:

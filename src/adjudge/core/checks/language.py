@@ -36,7 +36,15 @@ _BY_WORDS = ("en", "de", "fr", "es", "it", "pt", "nl", "pl", "ru", "uk", "bg")
 LANGUAGES = (*_BY_WORDS, "zh", *dict.fromkeys(_BY_SCRIPT.values()))
 # Letters that tell languages of one script apart.
 _LETTERS_OF: Mapping[str, str] = {"uk": "іїєґ", "ru": "ыэё"}
-# Minimum number of short words for a result.
+# All letters of languages whose script has other languages that are not told apart here.
+_ALPHABETS: Mapping[str, frozenset[str]] = {
+    "uk": frozenset("абвгґдеєжзиіїйклмнопрстуфхцчшщьюя"),
+    "ru": frozenset("абвгдеёжзийклмнопрстуфхцчшщъыьэюя"),
+    "bg": frozenset("абвгдежзийклмнопрстуфхцчшщъьюя"),
+}
+# Share of words with other letters, such as names, up to which a text may be of a language.
+_FOREIGN = 0.1
+# Minimum number of short words for a result; letters of a language alone, with none, prove nothing.
 _FEWEST = 3
 _AHEAD = 1.5
 # Characters that are read.
@@ -70,13 +78,29 @@ def language_of(text: str) -> str | None:
 
 def _by_words(words: list[str]) -> str | None:
     letters = Counter("".join(words))
-    counts = {
+    found = {
         name: sum(word in short_words for word in words)
-        + 2 * sum(letters[letter] for letter in _LETTERS_OF.get(name, ""))
         for name, short_words in _short_words().items()
     }
+    counts = {
+        name: count + 2 * sum(letters[letter] for letter in _LETTERS_OF.get(name, ""))
+        for name, count in found.items()
+    }
     (best, most), (_, runner_up) = sorted(counts.items(), key=lambda item: -item[1])[:2]
-    return best if most >= _FEWEST and most >= _AHEAD * runner_up else None
+    if not found[best] or most < _FEWEST or most < _AHEAD * runner_up:
+        return None
+    return None if _has_foreign_letters(best, words) else best
+
+
+def _has_foreign_letters(name: str, words: list[str]) -> bool:
+    """Return True if many words have letters that the language lacks."""
+    alphabet = _ALPHABETS.get(name)
+    if alphabet is None:
+        return False
+    foreign = sum(
+        any(_script(c) == "CYRILLIC" and c not in alphabet for c in word) for word in words
+    )
+    return foreign > _FOREIGN * len(words)
 
 
 @cache

@@ -16,8 +16,11 @@ from adjudge.messages import Message
 # Spaces that hold the groups of a number together.
 _NO_BREAK = "\u00a0\u2007\u2009\u202f"
 _SPACED = rf"\d{{1,3}}(?:[ {_NO_BREAK}]\d{{3}})+(?!\d)(?:[.,]\d+)?"
+# Some programs write a minus as another dash, and words stand for it. Then nobody can tell.
+_DASHES = "‐‑‒–—﹣－"
+_SIGN = rf"(?:[-+−{_DASHES}]|(?i:minus|минус)\s+)"
 _NUMBER = re.compile(
-    rf"(?<![\w.,])([-+−]?(?:{_SPACED}|(?!{_SPACED})\d[\d.,']*+|\.\d++|[¼-¾⅐-⅞])(?:[eE][-+]?\d+)?+%?+)(\w*)"
+    rf"(?<![\w.,])({_SIGN}?(?:{_SPACED}|(?!{_SPACED})\d[\d.,']*+|\.\d++|[¼-¾⅐-⅞])(?:[eE][-+]?\d+)?+%?+)(\w*)"
 )
 # Endings of 1st, 2nd, 5-й, 5го: such words name a place.
 _ORDINAL = frozenset(
@@ -35,6 +38,14 @@ _SEPARATORS: dict[Separator, str] = {"point": ".", "comma": ","}
 
 class _Ambiguous(Exception):
     """Raised for a number that may be read in two ways."""
+
+
+class _Unclear(Exception):
+    """Raised for a number whose value is not certain."""
+
+    def __init__(self, reason: Message) -> None:
+        super().__init__(reason)
+        self.reason = reason
 
 
 def number_in(written: str, decimal: Separator | None = None) -> float | None:
@@ -102,21 +113,30 @@ class NumberWithin(Check):
                 ),
             )
         match = matches[-1 if self.which == "last" else 0]
-        written, letters = match.groups()
         span = Span(match.start(), match.end(1))
+        try:
+            value = self._value_of(match)
+        except _Unclear as unclear:
+            return Observation(None, unclear.reason, (span,))
+        reason = Message("it says {value:.15g}", value=value)
+        return Observation(within(value, self.least, self.most), reason, (span,), value)
+
+    def _value_of(self, match: re.Match[str]) -> float:
+        """Return the value of a match of _NUMBER; raise an _Unclear if it is not certain."""
+        written, letters = match.groups()
+        if written[0] in _DASHES or written[0].isalpha():
+            raise _Unclear(Message("{text} may be a negative number", text=match[0]))
         if letters and not written.endswith((".", ",")):  # a unit, a factor as in 3.7k, or a name
-            reason = Message("{text} cannot be read as a number: letters follow it", text=match[0])
-            return Observation(None, reason, (Span(*match.span()),))
+            raise _Unclear(
+                Message("{text} cannot be read as a number: letters follow it", text=match[0])
+            )
         try:
             value = number_in(written, self.decimal)
-        except _Ambiguous:
-            return Observation(None, self._doubt(written), (span,))
+        except _Ambiguous as error:
+            raise _Unclear(self._doubt(written)) from error
         if value is None:
-            return Observation(
-                None, Message("{text} cannot be read as a number", text=written), (span,)
-            )
-        reason = Message("it says {value:g}", value=value)
-        return Observation(within(value, self.least, self.most), reason, (span,), value)
+            raise _Unclear(Message("{text} cannot be read as a number", text=written))
+        return value
 
     def _doubt(self, written: str) -> Message:
         if " " in written:

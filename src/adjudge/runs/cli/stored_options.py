@@ -157,21 +157,23 @@ def _given_options(context: click.Context, *, as_run: bool) -> Iterator[tuple[st
 def _typed_texts(name: str, value: Any) -> Iterator[JsonValue]:
     """Yield the values of an option as a user would type them."""
     if isinstance(value, Mapping):
-        yield from (f"{key}={item}" for key, item in value.items())
+        yield from (_typed_pair(name, key, item) for key, item in value.items())
     elif isinstance(value, tuple | list):
         for part in value:
             is_pair = isinstance(part, tuple)
-            yield (
-                (": " if name == "header" else "=").join(map(str, part))
-                if is_pair
-                else next(_typed_texts(name, part))
-            )
+            yield _typed_pair(name, *part) if is_pair else next(_typed_texts(name, part))
     elif isinstance(value, Path | ObjectFile):
         yield STDIN if str(value) == STDIN else str(value.absolute())
     elif isinstance(value, str):
         yield without_password(_make_absolute(value) if name in _FILES else value)
     else:
         yield str(value) if name == "fail_under" else value
+
+
+def _typed_pair(name: str, key: object, value: object) -> str:
+    if name == "header":
+        return f"{key}: {value}"
+    return f"{key}={value}" if key else str(value)  # a bar of everything has no name
 
 
 def _make_absolute(value: str) -> str:

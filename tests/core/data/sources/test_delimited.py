@@ -289,3 +289,11 @@ def test_the_rest_of_a_cell_that_is_too_long_is_not_taken_for_rows() -> None:
     assert isinstance(next(rows), Row)
     with pytest.raises(RunError, match="line 3: a cell is longer than 10,000,000 characters"):
         next(rows)
+
+
+def test_rows_behind_a_quote_that_is_never_closed_are_not_lost_unseen() -> None:
+    """Seen: 31 rows were one bad row, and a gate passed without them."""
+    with pytest.raises(RunError, match=r"line 3: .* lines 3 to 5 are one cell"):
+        rows_of('id;answer\n1;a\n2;"open\n3;\n4;\n')
+    *_, last = rows_of('id;answer\n1;a\n2;"open\n')
+    assert "the quote opened here is never closed" in str(last)

@@ -140,6 +140,16 @@ def _rows(reader: Reader, header: list[str], text: PeekableText, skipped: int) -
             if "field larger" in str(error):
                 # What follows is the rest of the cell: its lines would be taken for rows.
                 raise origin.wrong(line, _describe_error(error)) from error
+            last = reader.line_num + skipped
+            if "unexpected end" in str(error) and last > line:
+                # Rows may be in these lines, and nobody knows how many.
+                reason = Message(
+                    "a quote is opened here and never closed, so that lines {line} to {last} are "
+                    "one cell: close it, or double it if it belongs to the text",
+                    line=line,
+                    last=last,
+                )
+                raise origin.wrong(line, reason) from error
             text.take_flaw()
             yield origin.bad(line, _describe_error(error))
             continue
