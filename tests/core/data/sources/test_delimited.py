@@ -155,7 +155,7 @@ def test_a_bad_row_does_not_stop_the_rest() -> None:
 
 
 def test_a_quote_that_is_never_closed_is_told_with_where_it_opens() -> None:
-    first, last = rows_of('a,b\n1,2\n3,"open\n5,6\n')[0], rows_of('a,b\n1,2\n3,"open\n5,6\n')[-1]
+    first, last = rows_of('a,b\n1,2\n3,"open\n')
     assert isinstance(first, Row)
     assert isinstance(last, BadRow)
     assert "line 3: unexpected end of file: the quote opened here is never closed" in str(last)
@@ -295,5 +295,3 @@ def test_rows_behind_a_quote_that_is_never_closed_are_not_lost_unseen() -> None:
     """Seen: 31 rows were one bad row, and a gate passed without them."""
     with pytest.raises(RunError, match=r"line 3: .* lines 3 to 5 are one cell"):
         rows_of('id;answer\n1;a\n2;"open\n3;\n4;\n')
-    *_, last = rows_of('id;answer\n1;a\n2;"open\n')
-    assert "the quote opened here is never closed" in str(last)
