@@ -323,3 +323,21 @@ def test_of_several_recorded_models_the_one_that_is_named_is_replayed(tmp_path: 
         "openai/gpt-4o@http://one/v1: http://one/v1",
         "openai/gpt-4o@http://two/v1: http://two/v1",
     ]
+
+
+def test_a_baseline_under_another_root_is_not_passed_over(
+    suite: Suite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a configuration file, a folder after an option moves pytest's root, and with it the
+    names of the groups: the baseline was left out, and the session was green.
+    """
+    suite.group(30, 30)
+    tests = suite.pytester.mkdir("repo") / "tests"
+    tests.mkdir()
+    suite.pytester.path.joinpath("test_it.py").rename(tests / "test_it.py")
+    monkeypatch.chdir(tests.parent)
+    assert suite.run("tests", "--judged-run", "../ext").ret == 0
+    done = suite.run("tests", "--judged-baseline", "../ext")
+    assert done.ret == 1
+    done.stdout.fnmatch_lines(["*has a run of test_answers, but under another root folder*"])
+    assert suite.run("tests", "--judged-baseline=../ext").ret == 0

@@ -285,6 +285,7 @@ def _judging(config: pytest.Config) -> JudgingSession:
             replay=_beside(config, option.judged_replay),
             record=_beside(config, option.judged_record),
             baseline=_beside(config, option.judged_baseline),
+            is_root_named=config.inipath is not None,
         )
     return state.session
 

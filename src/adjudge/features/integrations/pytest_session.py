@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -73,6 +74,8 @@ class JudgingSession:
     replay: Path | None = None
     record: Path | None = None
     baseline: Path | None = None
+    is_root_named: bool = True
+    """A configuration file of pytest is in the root; else pytest guesses it."""
 
     @cached_property
     def language(self) -> str:
@@ -328,11 +331,32 @@ class JudgingSession:
             rows=rows,
         )
 
+    def _refuse_other_root(self, baseline_run: Path) -> None:
+        """Raise a SetupError if the baseline has this group under the name of another root.
+
+        Without a configuration file, pytest takes the value of an option that is a folder for a
+        place of tests, and so another root, from which groups have other names.
+        """
+        name, _, _ = baseline_run.name.rpartition("-")
+        if any(
+            holds_run(folder)
+            for folder in baseline_run.parent.glob(f"{glob.escape(name)}-????????")
+        ):
+            raise SetupError(
+                "{baseline} has a run of {name}, but under another root folder than pytest guessed "
+                "now ({root}): write --judged-baseline=FOLDER with =, or add a pytest.ini",
+                baseline=baseline_run.parent,
+                name=name,
+                root=self.root,
+            )
+
     def _gates(self, settings: GroupSettings, group: str) -> Gates:
         against = str(self.root / settings.not_worse_than) if settings.not_worse_than else None
         baseline_run = _baseline_run(self.baseline, group)
         if baseline_run is not None and holds_run(baseline_run):
             against = str(baseline_run.absolute())
+        elif baseline_run is not None and not self.is_root_named:
+            self._refuse_other_root(baseline_run)
         return Gates(
             fail_under=settings.at_least,
             confidence=settings.confidence,
